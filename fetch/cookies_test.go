@@ -2,9 +2,9 @@ package fetch_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -108,56 +108,86 @@ func TestSecretCookies(t *testing.T) {
 }
 
 // A redirect is kept as it is followed: to the address that it names, also where that repeats a
-// cookie of the site, or nowhere, where it repeats what stands in the file of secrets.
+// cookie of the site, or nowhere, where it repeats what stands in the file of secrets. Headers by
+// which a crawl goes keep short words.
 func TestRedirectRepeats(t *testing.T) {
 	const token = "0123456789abcdef0123"
+	protocol := []string{"X-Robots-Tag", "Tdm-Reservation", "Tdm-Policy", "Link", "Content-Language", "Etag"}
 	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		to, _ := hex.DecodeString(r.URL.Query().Get("to"))
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: token, Path: "/"})
-		w.Header().Set("Location", "/?sid="+r.URL.Query().Get("sid"))
-		w.Header().Set("X-Told", r.URL.Query().Get("sid"))
+		w.Header().Set("Location", string(to))
+		w.Header().Set("X-Told", string(to))
+		for _, name := range protocol {
+			w.Header().Set(name, "none, by-hand-4711")
+		}
 		w.WriteHeader(http.StatusFound)
 	}), "/")
 	own := fetch.BasicAuth("ada", "correct horse")
-	own["Cookie"] = "a=b; login=8f3c-77; tiny=xy"
+	own["Cookie"] = `a=b; login=8f3c-77; tiny=xy; prefs=none; lang=en-US; edge="-a.b"; host=127.0.0.1; sum=ab+c==`
 	own["X-Token"], own["X-Pin"], own["X-Debug"], own["Accept-Language"] = "by-hand-4711", "4711", "1", "de-DE"
+	own["X-Plus"] = "pa+ss word"
 	f := direct(t, func(o *fetch.Options) {
 		o.Cookies = cookies.New(clock.System{})
 		o.Secrets = map[string]fetch.Secret{at: own}
 	})
-	for _, c := range []struct {
-		sid  string // as it stands in the address
-		told string // the target that is kept
-	}{
-		{token, at + "/?sid=" + token},
-		{"none", "/?sid=none"},
-		{"by-hand-4711", "/?sid=…"},
-		{"xby-hand-4711x", "/?sid=x…x"},
-		{"by%2Dhand%2D4711", "…"},
-		{"4711", "/?sid=…"},      // a short one that stands alone
-		{"a.4711", "/?sid=a.…"},  // or nearly so
-		{"94711", "/?sid=94711"}, // and by chance
-		{"1", "/?sid=1"},         // as one that is too short always does
-		{"de-DE", "/?sid=de-DE"}, // what is no secret
-		{"8f3c-77", "/?sid=…"},
-		{"correct+horse", "…"},
-		{"YWRhOmNvcnJlY3QgaG9yc2U=", "/?sid=…"},
+	for _, c := range []struct{ from, to, told string }{ // told: the target that is kept
+		{"/", "/?sid=" + token, at + "/?sid=" + token},
+		{"/", "/?sid=nothing", "/?sid=nothing"},
+		{"/", "/?sid=by-hand-4711", "/?sid=…"},
+		{"/by-hand-4711", "/?sid=by-hand-4711", "/?sid=…"},
+		{"/by-hand-4711/", "a", "a"},
+		{"/", "/?sid=xby-hand-4711x", "/?sid=x…x"},
+		{"/", "/?sid=by%2Dhand%2D4711", "…"},
+		{"/", "/?sid=4711", "/?sid=…"},            // a short one that stands alone
+		{"/", "/?sid=a.4711", "/?sid=a.…"},        // or nearly so
+		{"/", "/?sid=94711", "/?sid=94711"},       // and by chance
+		{"/", "/?sid=1", "/?sid=1"},               // as one that is too short always does
+		{"/", "/?sid=de-DE", "/?sid=de-DE"},       // what is no secret
+		{"/", "/?sid=-a.b-a.b", "/?sid=……"},       // two that touch
+		{"/", "/en-US/", "/…/"},                   // not in the address asked for
+		{"/en-US/a", "/en-US/b", at + "/en-US/b"}, // in both
+		{"/en-US/a", "/en-US/8f3c-77", "/…/…"},
+		{"/", at + "/b", at + "/b"}, // in the host
+		{"/", "//127.0.0.1/b", "http://127.0.0.1/b"},
+		{"/", at + "/127.0.0.1", strings.Replace(at, "127.0.0.1", "…", 1) + "/…"},
+		{"/", "/?sid=8f3c-77", "/?sid=…"},
+		{"/", "/#by-hand-4711", at + "/"},
+		{"/", "/?sid=correct+horse", "…"},
+		{"/", "/?sid=4711&p=correct%20horse", "…"},
+		{"/", "/?q=100%&p=correct%20horse", "…"},
+		{"/", "/?q=%zz%2&p=correct%20horse%", "…"},
+		{"/", "/?p=pa+ss%20word", "…"},
+		{"/", "/?p=pa%2Bss+word", "…"},
+		{"/", "/?p=ab+c%3D%3D", "…"},
+		{"/", "/?sid=YWRhOmNvcnJlY3QgaG9yc2U=", "/?sid=…"},
 	} {
-		r, err := f.Fetch(t.Context(), address(t, at+"/from?sid="+url.QueryEscape(c.sid)))
+		r, err := f.Fetch(t.Context(), address(t, at+c.from+"?to="+hex.EncodeToString([]byte(c.to))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := at + strings.TrimPrefix(c.told, at)
-		if strings.Contains(c.told, web.Concealed) {
+		to := c.told
+		switch {
+		case strings.Contains(to, web.Concealed):
 			to = ""
+		case to == "a":
+			to = at + c.from + to
+		case to[0] == '/':
+			to = at + to
 		}
 		if got := r.Location.String(); got != to {
-			t.Errorf("?sid=%s leads to %q, want %q", c.sid, got, to)
+			t.Errorf("%s leads to %q, want %q", c.to, got, to)
 		}
 		if got := r.Header["Location"]; len(got) != 1 || got[0] != c.told || !strings.Contains(string(r.Head), "\r\nLocation: "+c.told+"\r\n") {
-			t.Errorf("?sid=%s: the archive is given %q, want %q:\n%s", c.sid, got, c.told, r.Head)
+			t.Errorf("%s: the archive is given %q, want %q:\n%s", c.to, got, c.told, r.Head)
 		}
-		if got := fmt.Sprint(r.Header["X-Told"]); c.sid == token && got != "[…]" {
+		if got := fmt.Sprint(r.Header["X-Told"]); strings.Contains(c.to, token) && got != "[/?sid=…]" {
 			t.Errorf("a cookie that another header repeats is kept as %s", got)
+		}
+		for _, name := range protocol {
+			if got := fmt.Sprint(r.Header[name]); got != "[none, …]" {
+				t.Errorf("%s is kept as %s", name, got)
+			}
 		}
 	}
 }

@@ -101,9 +101,13 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 
 	to, own := in.Header.Get("Location"), personalOf(ctx)
 	own.answered(u, in)
-	if redirects(in.StatusCode) && to != "" && !own.repeated(to) { // an address is kept in many places
+	if redirects(in.StatusCode) && to != "" {
 		out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
-		if at := in.Header["Location"]; at[0] != to && !out.Location.IsZero() {
+		switch at := in.Header["Location"]; {
+		case at[0] == to || out.Location.IsZero():
+		case own.repeats(out.Location, u):
+			out.Location = web.URL{} // an address is kept in many places
+		default:
 			at[0] = out.Location.String() // who reads the archive goes where the crawl went
 		}
 	}

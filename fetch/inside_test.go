@@ -497,3 +497,15 @@ type resolver func(name string) ([]netip.Addr, error)
 func (r resolver) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
 	return r(name)
 }
+
+// A head full of a secret is copied a few times, not once for each find.
+func TestConcealMuch(t *testing.T) {
+	const n = 1 << 15
+	text := strings.Repeat("by-hand-", n)
+	if got := conceal(text, []string{"by-hand-"}, true); got != strings.Repeat(web.Concealed, n) {
+		t.Errorf("concealed as %.40q", got)
+	}
+	if got := testing.AllocsPerRun(1, func() { conceal(text, []string{"by-hand-"}, true) }); got > 200 {
+		t.Errorf("%v allocations", got)
+	}
+}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -138,8 +138,14 @@ func (p personal) answered(u web.URL, in *http.Response) {
 	}
 }
 
-// repeated tells whether an address holds a secret that was sent.
-func (p personal) repeated(to string) bool { return conceal(to, p.words, false) != to }
+// repeats tells whether an address to which another one redirects holds a secret that was sent,
+// behind its host. A short word that stands in the other one as well is there by chance.
+func (p personal) repeats(to, from web.URL) bool {
+	holds := func(text, word string) bool { return conceal(text, []string{word}, false) != text }
+	return slices.ContainsFunc(p.words, func(w string) bool {
+		return holds(to.RequestPath(), w) && (len(w) >= longSecret || !holds(from.String(), w))
+	})
+}
 
 // Secrets are looked for by their words. One of fewer than longSecret bytes is found only where
 // neither letters nor digits stand beside it, since others hold it by chance; one of fewer
@@ -149,11 +155,13 @@ const (
 	leastSecret = 4
 )
 
-// protocol are headers without which a response is not read, or not with its age: they hold short words
-// by chance alone.
+// protocol are headers by which a crawl, or its browser, goes: what a page is, where it leads, and what its
+// owner wishes. They hold short words by chance alone. Location is apart: see personal.repeats.
 var protocol = map[string]bool{
-	"Content-Encoding": true, "Content-Length": true, "Content-Type": true, "Date": true, "Expires": true,
-	"Last-Modified": true, "Retry-After": true, "Transfer-Encoding": true,
+	"Content-Encoding": true, "Content-Length": true, "Content-Type": true, "Transfer-Encoding": true,
+	"Date": true, "Etag": true, "Expires": true, "Last-Modified": true, "Retry-After": true,
+	"Content-Language": true, "Content-Security-Policy": true, "Link": true,
+	"Tdm-Policy": true, "Tdm-Reservation": true, "X-Robots-Tag": true, web.RecordHeader: true,
 }
 
 // words are the texts that give a secret away, the longest first: each value that is sent, what stands in it
@@ -200,32 +208,51 @@ func conceal(text string, words []string, onlyLong bool) string {
 		}
 		return s
 	}
-	if out := each(text); out != text {
-		return out
+	out := each(text)
+	for _, coded := range []string{out, strings.ReplaceAll(out, "+", " ")} {
+		if plain := unescape(coded); each(plain) != plain {
+			return web.Concealed
+		}
 	}
-	if plain, err := url.QueryUnescape(text); err == nil && each(plain) != plain {
-		return web.Concealed
+	return out
+}
+
+// unescape is url.PathUnescape that leaves what is no escape as it is.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if code, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(code))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
 	}
-	return text
+	return b.String()
 }
 
 // concealWord is conceal for one word as it stands.
 func concealWord(text, word string) string {
+	var b strings.Builder
+	done := 0 // so much of text is in b
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
 		if i < 0 {
-			return text
+			return b.String() + text[done:]
 		}
 		i += from
 		end := i + len(word)
-		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		before, _ := utf8.DecodeLastRuneInString(text[done:i])
 		after, _ := utf8.DecodeRuneInString(text[end:])
 		if len(word) < longSecret && (isAlphanumeric(before) || isAlphanumeric(after)) {
 			from = i + 1
 			continue
 		}
-		text = text[:i] + web.Concealed + text[end:]
-		from = i + len(web.Concealed)
+		b.WriteString(text[done:i])
+		b.WriteString(web.Concealed)
+		done, from = end, end
 	}
 }
 
