@@ -124,7 +124,7 @@ func TestRedirectRepeats(t *testing.T) {
 		w.WriteHeader(http.StatusFound)
 	}), "/")
 	own := fetch.BasicAuth("ada", "correct horse")
-	own["Cookie"] = `a=b; login=8f3c-77; tiny=xy; prefs=none; lang=en-US; edge="-a.b"; host=127.0.0.1; sum=ab+c==`
+	own["Cookie"] = `a=b; login=8f3c-77b1; tiny=xy; prefs=none; lang=en-US; edge="-a.bcd.e"; host=127.0.0.1; sum=ab+cde==`
 	own["X-Token"], own["X-Pin"], own["X-Debug"], own["Accept-Language"] = "by-hand-4711", "4711", "1", "de-DE"
 	own["X-Plus"] = "pa+ss word"
 	f := direct(t, func(o *fetch.Options) {
@@ -139,19 +139,20 @@ func TestRedirectRepeats(t *testing.T) {
 		{"/by-hand-4711/", "a", "a"},
 		{"/", "/?sid=xby-hand-4711x", "/?sid=x…x"},
 		{"/", "/?sid=by%2Dhand%2D4711", "…"},
-		{"/", "/?sid=4711", "/?sid=…"},            // a short one that stands alone
-		{"/", "/?sid=a.4711", "/?sid=a.…"},        // or nearly so
-		{"/", "/?sid=94711", "/?sid=94711"},       // and by chance
-		{"/", "/?sid=1", "/?sid=1"},               // as one that is too short always does
-		{"/", "/?sid=de-DE", "/?sid=de-DE"},       // what is no secret
-		{"/", "/?sid=-a.b-a.b", "/?sid=……"},       // two that touch
-		{"/", "/en-US/", "/…/"},                   // not in the address asked for
-		{"/en-US/a", "/en-US/b", at + "/en-US/b"}, // in both
-		{"/en-US/a", "/en-US/8f3c-77", "/…/…"},
+		{"/", "/?sid=4711", "/?sid=…"},              // a short one that stands alone
+		{"/", "/?sid=a.4711", "/?sid=a.…"},          // or nearly so
+		{"/", "/?sid=94711", "/?sid=94711"},         // and by chance
+		{"/", "/?sid=1", "/?sid=1"},                 // as one that is too short always does
+		{"/", "/?sid=de-DE", "/?sid=de-DE"},         // what is no secret
+		{"/", "/?sid=-a.bcd.e-a.bcd.e", "/?sid=……"}, // two that touch
+		{"/", "/4711/", "/…/"},                      // not in the address asked for
+		{"/4711/a", "/4711/b", at + "/4711/b"},      // in both
+		{"/", "/en-US/", "/en-US/"},                 // the short value of a cookie
+		{"/en-US/a", "/en-US/8f3c-77b1", "/en-US/…"},
 		{"/", at + "/b", at + "/b"}, // in the host
 		{"/", "//127.0.0.1/b", "http://127.0.0.1/b"},
 		{"/", at + "/127.0.0.1", strings.Replace(at, "127.0.0.1", "…", 1) + "/…"},
-		{"/", "/?sid=8f3c-77", "/?sid=…"},
+		{"/", "/?sid=8f3c-77b1", "/?sid=…"},
 		{"/", "/#by-hand-4711", at + "/"},
 		{"/", "/?sid=correct+horse", "…"},
 		{"/", "/?sid=4711&p=correct%20horse", "…"},
@@ -159,7 +160,7 @@ func TestRedirectRepeats(t *testing.T) {
 		{"/", "/?q=%zz%2&p=correct%20horse%", "…"},
 		{"/", "/?p=pa+ss%20word", "…"},
 		{"/", "/?p=pa%2Bss+word", "…"},
-		{"/", "/?p=ab+c%3D%3D", "…"},
+		{"/", "/?p=ab+cde%3D%3D", "…"},
 		{"/", "/?sid=YWRhOmNvcnJlY3QgaG9yc2U=", "/?sid=…"},
 	} {
 		r, err := f.Fetch(t.Context(), address(t, at+c.from+"?to="+hex.EncodeToString([]byte(c.to))))

@@ -165,7 +165,7 @@ var protocol = map[string]bool{
 }
 
 // words are the texts that give a secret away, the longest first: each value that is sent, what stands in it
-// behind the scheme of an authorization, the password of a name, and the value of each cookie.
+// behind the scheme of an authorization, the password of a name, and the value of each cookie that is long.
 // What a client can read (Accept-Language and its like) is no secret.
 func (s Secret) words() (words []string) {
 	add := func(w string) {
@@ -189,7 +189,9 @@ func (s Secret) words() (words []string) {
 		case "Cookie":
 			for one := range strings.SplitSeq(value, ";") {
 				_, v, _ := strings.Cut(one, "=")
-				add(strings.Trim(strings.TrimSpace(v), `"`))
+				if v = strings.Trim(strings.TrimSpace(v), `"`); len(v) >= longSecret { // shorter ones are such as en-US, dark
+					add(v)
+				}
 			}
 		}
 	}
