@@ -11,31 +11,31 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// doubter is a judge that says of all pages it met before, each time it meets one, that
+// changingJudge is a judge that says of all pages it met before, each time it meets one, that
 // their relevance is the number of pages.
-type doubter struct {
+type changingJudge struct {
 	AdaptiveJudge
 	met []web.URL
 }
 
-func (d *doubter) Observe(p *web.Page, _ web.Verdict) []web.Renewal {
-	before := d.again()
-	d.met = append(d.met, p.URL)
+func (j *changingJudge) Observe(p *web.Page, _ web.Verdict) []web.Renewal {
+	before := j.again()
+	j.met = append(j.met, p.URL)
 	return before
 }
 
-func (d *doubter) again() (out []web.Renewal) {
-	for _, u := range d.met {
-		out = append(out, web.Renewal{URL: u, Verdict: web.Verdict{Relevance: float64(len(d.met))}})
+func (j *changingJudge) again() (out []web.Renewal) {
+	for _, u := range j.met {
+		out = append(out, web.Renewal{URL: u, Verdict: web.Verdict{Relevance: float64(len(j.met))}})
 	}
 	return out
 }
 
-func (d *doubter) Notes() []string                     { return nil }
-func (d *doubter) State() map[string][]byte            { return nil }
-func (d *doubter) Share()                              {}
-func (d *doubter) Lessons() [][]byte                   { return nil }
-func (d *doubter) Learn([]byte) ([]web.Renewal, error) { return d.again(), nil }
+func (j *changingJudge) Notes() []string                     { return nil }
+func (j *changingJudge) State() map[string][]byte            { return nil }
+func (j *changingJudge) Share()                              {}
+func (j *changingJudge) Lessons() [][]byte                   { return nil }
+func (j *changingJudge) Learn([]byte) ([]web.Renewal, error) { return j.again(), nil }
 
 // renewedScorer keeps what it is told, in order.
 type renewedScorer struct {
@@ -61,7 +61,7 @@ func (s *renewedScorer) Renew(pages []web.Renewal) {
 // mind, or the lesson of another worker, but for pages of which a person said what they
 // are and those that are no harvest for a reason.
 func TestScorerIsToldRenewals(t *testing.T) {
-	scorer, judge := &renewedScorer{}, &doubter{}
+	scorer, judge := &renewedScorer{}, &changingJudge{}
 	s := NewStep(Policy{}, scorer, nil)
 	s.judge = judge
 	s.join(ownHosts{hosts: []web.Host{"a.example"}})

@@ -50,12 +50,13 @@ type waggle struct {
 	every    float64             // visits from one rescoring to the next, by the visits so far
 	weights  *beliefs
 	first    firstWeights
-	kept     []keptExample             // all so far
-	renewed  map[uint32]renewedVerdict // of pages that hold links, by their hashed input of kindPage
-	settled  bool                      // no example is kept any more: there were more than mostKept
-	hosts    hostSet                   // hosts that were tried
-	visits   int                       // outcomes told, with or without a page
-	next     int                       // visits at which all that waits is scored anew
+	kept     []keptExample              // all so far
+	renewed  map[pageKey]renewedVerdict // of pages that hold links
+	renews   bool                       // the setting renewals, with a judge whose verdicts count
+	settled  bool                       // no example is kept any more: renews is false or there were more than mostKept
+	hosts    hostSet                    // hosts that were tried
+	visits   int                        // outcomes told, with or without a page
+	next     int                        // visits at which all that waits is scored anew
 
 	scratch example // used again by Visit
 }
@@ -100,9 +101,10 @@ func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
 		analyzer: text.SplitterOf(o.Analyzer), page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
-		hosts: newHostSet(), settled: !o.judged || o.set("renewals") == 0,
-		renewed: make(map[uint32]renewedVerdict),
+		hosts: newHostSet(), renews: o.judged && o.set("renewals") != 0,
+		renewed: make(map[pageKey]renewedVerdict),
 	}
+	w.settled = !w.renews
 	for k := range inputKinds {
 		w.variance[k] = float32(o.set(inputKindNames[k].setting))
 	}
@@ -155,16 +157,19 @@ func (s hostSet) put(h uint32) {
 //	relevance in 1/255 byte · flags byte · trail and depth of c, one byte each
 //	hash of its host uint32 LE · hash of the page's address uint64 LE, with flagNamed · features of c
 //
-// Without the hash an example keeps its label.
+// Without the hash an example keeps its label. Before it comes a renewal where the page was
+// renewed and has another verdict this time.
 func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
-	switch {
-	case p == nil:
+	if p == nil {
 		w.tell(c, 0, flagNoPage, web.URL{})
-	case w.settled:
-		w.tell(c, level(w.page(p, v)), redirected(c), web.URL{})
-	default:
-		w.tell(c, level(w.page(p, v)), redirected(c), p.URL)
+		return nil
 	}
+	w.judgedAgain(p.URL, verdictOf(v))
+	var named web.URL
+	if !w.settled {
+		named = p.URL
+	}
+	w.tell(c, level(w.page(p, v)), redirected(c), named)
 	return w.Recall(c, p, v)
 }
 
@@ -311,7 +316,8 @@ func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) 
 //	renewed verdicts and kept examples, as appendRenewed and appendKept have them
 //
 // A gap is the number of weights before it, from the last one that was met. Snapshots of
-// earlier versions end before the verdicts: of those nothing is renewed.
+// earlier versions, and those without the setting renewals, end before the verdicts: of
+// those nothing is renewed.
 func (w *waggle) appendSnapshot(b []byte) []byte {
 	put := func(x weight) {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x.mean))

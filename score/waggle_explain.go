@@ -97,7 +97,7 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 	n = 0
 	var hosts hostSet
 	var weights beliefs
-	var renewed map[uint32]renewedVerdict
+	var renewed map[pageKey]renewedVerdict
 	keep := func(exact bool) {
 		at = Moment{w.visits, exact}
 		renewed = maps.Clone(w.renewed)

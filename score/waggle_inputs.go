@@ -137,7 +137,7 @@ func hashOf(k inputKind, a, b uint64) uint32 {
 const (
 	hostAt      = linkDense - 1
 	hashedAt    = hostAt + 4
-	pageFromEnd = 3 * 4 // bytes of the inputs of kindPage, kindPlace and kindBlock, the last ones
+	pageFromEnd = 4 * 4 // bytes of the inputs of kindFrom, kindPage, kindPlace and kindBlock, the last ones
 	mostHashed  = mostAnchorWords + mostAnchorWords - 1 + 1 + mostHeadingWords + mostAddressWords + 3 + mostFolders + 4
 )
 
@@ -481,7 +481,7 @@ func (w *waggle) denseOf(f []byte, renewed *[hostAt]byte) []byte {
 	if len(w.renewed) == 0 || len(f) < hashedAt+pageFromEnd {
 		return f[:hostAt]
 	}
-	v, ok := w.renewed[binary.LittleEndian.Uint32(f[len(f)-pageFromEnd:])]
+	v, ok := w.renewed[pageKey(binary.LittleEndian.Uint64(f[len(f)-pageFromEnd:]))]
 	if !ok {
 		return f[:hostAt]
 	}

@@ -21,10 +21,16 @@ import (
 //	judged otherwise ─► Renew ─┬─► the new label of its example
 //	                           ├─► the new inputs of its links: those that wait, and those of examples
 //	                           └─► the weights are made anew of all examples; what waits is scored anew
+//	renewed page fetched again ─► Visit: a renewal with the verdict of this time, and an example
 //	more than mostKept examples ─► they are dropped, and no page is renewed for the first time
 //
 // A renewal is an entry of the journal as an example is, so that a scorer that applies the
 // entries again, or learns them from another worker, comes to the same weights.
+//
+// Without the setting renewals all this is as if it were not there: no example is kept, no
+// verdict is renewed, and what a state made with it holds of either is passed over. A job
+// refuses a change of the setting when a crawl goes on, unless its log is lost. The weights
+// of a snapshot stay as they are then.
 
 // mostKept bounds the examples that are kept, some 200 bytes each. It is twice the pages
 // that the judge judges anew, as not every example is of a page that the judge learns from.
@@ -58,20 +64,51 @@ func (w *waggle) settle() { w.kept, w.first, w.settled = nil, firstWeights{}, tr
 // renewedVerdict is what the judge says now of a page, in 1/255.
 type renewedVerdict struct{ relevance, similarity byte }
 
-// pageInput is the hashed input that the links of a page share.
-func pageInput(page uint64) uint32 { return hashOf(kindPage, page, 0) }
+// pageKey is by what the links of a page are known: two of their hashed inputs, that of
+// kindFrom in the lower half and that of kindPage in the upper one.
+//
+// Each is 28 bits of a hash without a secret. So whoever chooses the name of a host and an
+// address on it can find some with the key of another page. The links of both then go by
+// what was said last of either: his own by the verdict of his page as soon as it is fetched,
+// and those that wait of the other page by that as well.
+type pageKey uint64
+
+// pageHashes are those of the host and of the address of a page.
+type pageHashes struct {
+	from uint32 // the hashed input of kindFrom
+	page uint64
+}
+
+func hashesOf(u web.URL) pageHashes {
+	return pageHashes{hashOf(kindFrom, xxh3.HashString(string(u.Host())), 0), xxh3.HashString(u.String())}
+}
+
+func (h pageHashes) key() pageKey {
+	return pageKey(h.from) | pageKey(hashOf(kindPage, h.page, 0))<<32
+}
+
+// verdictOf is a verdict as the links of the page have it.
+func verdictOf(v web.Verdict) renewedVerdict {
+	return renewedVerdict{level(v.Relevance), level(v.Similarity)}
+}
 
 // Renew takes in new verdicts. The entry is
 //
-//	0 · flagRenewal · { hash of a page's address uint64 LE · relevance, similarity in 1/255 byte each }…
+//	0 · flagRenewal · { hash of a page's address uint64 LE · input of kindFrom uint32 LE
+//	relevance, similarity in 1/255 byte each }…
+//
+// It has as many pages that were not renewed before as there is room for.
 func (w *waggle) Renew(pages []web.Renewal) {
 	b := []byte{0, flagRenewal}
+	now := maps.Clone(w.renewed)
 	for i := range pages {
-		page := xxh3.HashString(pages[i].URL.String())
-		v := renewedVerdict{level(pages[i].Verdict.Relevance), level(pages[i].Verdict.Similarity)}
-		if was, known := w.renewed[pageInput(page)]; known && was != v || !known && w.mayRenew() {
-			b = append(binary.LittleEndian.AppendUint64(b, page), v.relevance, v.similarity)
+		h, v := hashesOf(pages[i].URL), verdictOf(pages[i].Verdict)
+		was, known := now[h.key()]
+		if known && was == v || !known && !w.mayRenew(len(now)) {
+			continue
 		}
+		now[h.key()] = v
+		b = appendRenewal(b, h, v)
 	}
 	if len(b) > 2 && w.add(b) {
 		w.apply(&entry{b: b})
@@ -79,11 +116,33 @@ func (w *waggle) Renew(pages []web.Renewal) {
 	}
 }
 
+// judgedAgain writes a renewal of a page that is fetched again, if it was renewed and has
+// another verdict now: its links were just read with that. What waits is scored anew when
+// that is due.
+func (w *waggle) judgedAgain(u web.URL, v renewedVerdict) {
+	if len(w.renewed) == 0 {
+		return
+	}
+	h := hashesOf(u)
+	if was, known := w.renewed[h.key()]; !known || was == v {
+		return
+	}
+	if b := appendRenewal([]byte{0, flagRenewal}, h, v); w.add(b) {
+		w.apply(&entry{b: b})
+	}
+}
+
+func appendRenewal(b []byte, h pageHashes, v renewedVerdict) []byte {
+	b = binary.LittleEndian.AppendUint64(b, h.page)
+	b = binary.LittleEndian.AppendUint32(b, h.from)
+	return append(b, v.relevance, v.similarity)
+}
+
 // isRenewal tells whether an entry of the journal is one of Renew.
 func isRenewal(entry []byte) bool { return len(entry) > 1 && entry[1] == flagRenewal }
 
 // renewalBytes is the number of bytes of a page in a renewal.
-const renewalBytes = 10
+const renewalBytes = 14
 
 // applyRenewal learns from a renewal.
 func (w *waggle) applyRenewal(e *entry) {
@@ -92,12 +151,13 @@ func (w *waggle) applyRenewal(e *entry) {
 		return
 	}
 	for list := e.rest()[2:]; len(list) > 0; list = list[renewalBytes:] {
-		page, v := binary.LittleEndian.Uint64(list), renewedVerdict{list[8], list[9]}
-		if _, known := w.renewed[pageInput(page)]; known || w.mayRenew() {
-			w.renewed[pageInput(page)] = v
+		h := pageHashes{page: binary.LittleEndian.Uint64(list), from: binary.LittleEndian.Uint32(list[8:])}
+		v := renewedVerdict{list[12], list[13]}
+		if _, known := w.renewed[h.key()]; known || w.mayRenew(len(w.renewed)) {
+			w.renewed[h.key()] = v
 		}
 		for i := range w.kept {
-			if x := &w.kept[i]; x.page == page && page != 0 {
+			if x := &w.kept[i]; x.page == h.page && h.page != 0 {
 				x.relevance = v.relevance
 			}
 		}
@@ -107,8 +167,8 @@ func (w *waggle) applyRenewal(e *entry) {
 	}
 }
 
-// mayRenew tells whether a page may be renewed for the first time.
-func (w *waggle) mayRenew() bool { return !w.settled && len(w.renewed) < mostKept }
+// mayRenew tells whether a page may be renewed for the first time where so many are.
+func (w *waggle) mayRenew(renewed int) bool { return !w.settled && renewed < mostKept }
 
 // refit makes the weights anew of the examples so far, as if each had had its present
 // label and inputs from the start:
@@ -140,13 +200,18 @@ func (b *beliefs) begin(f *firstWeights) {
 	}
 }
 
-// appendRenewed appends the renewed verdicts in the order of their inputs:
+// appendRenewed appends the renewed verdicts in the order of their keys:
 //
-//	number uvarint · { input uint32 LE · relevance, similarity byte each }…
+//	number uvarint · { key uint64 LE · relevance, similarity byte each }…
+//
+// It appends nothing where there are none and nothing follows.
 func (w *waggle) appendRenewed(b []byte) []byte {
+	if w.settled && len(w.renewed) == 0 {
+		return b
+	}
 	b = binary.AppendUvarint(b, uint64(len(w.renewed)))
 	for _, page := range slices.Sorted(maps.Keys(w.renewed)) {
-		b = binary.LittleEndian.AppendUint32(b, page)
+		b = binary.LittleEndian.AppendUint64(b, uint64(page))
 		b = append(b, w.renewed[page].relevance, w.renewed[page].similarity)
 	}
 	return b
@@ -158,14 +223,21 @@ func (w *waggle) readRenewed(r *wire.Reader) {
 	if r.Len() == 0 {
 		return
 	}
-	for range r.Count(6) {
-		page := r.Uint32()
-		if w.renewed[page] = (renewedVerdict{r.Byte(), r.Byte()}); len(w.renewed) > mostKept {
-			r.Fail("more than %d renewed verdicts", mostKept)
-			return
+	n := r.Count(renewedBytes)
+	if n > mostKept {
+		r.Fail("more than %d renewed verdicts", mostKept)
+		return
+	}
+	for range n {
+		page, v := pageKey(r.Uint64()), renewedVerdict{r.Byte(), r.Byte()}
+		if w.renews {
+			w.renewed[page] = v
 		}
 	}
 }
+
+// renewedBytes is the number of bytes of a page in what appendRenewed writes.
+const renewedBytes = 10
 
 // appendKept appends the examples that are kept, nothing where none will be:
 //
@@ -188,17 +260,25 @@ func (w *waggle) appendKept(b []byte) []byte {
 
 // readKept reads what appendKept wrote.
 func (w *waggle) readKept(r *wire.Reader) {
-	w.kept, w.settled = nil, r.Len() == 0
-	if w.settled {
+	if r.Len() == 0 {
+		w.settle()
 		return
 	}
-	for range r.Count(14) {
+	w.kept = nil
+	n := r.Count(14)
+	if n > mostKept {
+		r.Fail("more than %d examples", mostKept)
+		return
+	}
+	for range n {
 		x := keptExample{page: r.Uint64(), relevance: r.Byte(), flags: r.Byte(), trail: r.Byte(), depth: r.Byte(), newHost: r.Byte() == 1}
 		x.features = bytes.Clone(r.Take(r.Count(1)))
-		if len(w.kept) == mostKept || x.flags > flagRedirected || !w.read(&w.scratch, x.features, x.trail, x.depth) {
+		if x.flags > flagRedirected || !w.read(&w.scratch, x.features, x.trail, x.depth) {
 			r.Fail("an example that is none")
 			return
 		}
-		w.kept = append(w.kept, x)
+		if !w.settled {
+			w.kept = append(w.kept, x)
+		}
 	}
 }

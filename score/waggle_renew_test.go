@@ -153,7 +153,7 @@ func TestWaggleRenewsAsIfKnown(t *testing.T) {
 	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		return step{
 			rapid.IntRange(0, 39).Draw(t, "link"),
-			rapid.SampledFrom([]string{"visit", "visit", "visit", "fail", "label", "led", "renew", "renew", "stop", "snapshot"}).Draw(t, "what"),
+			rapid.SampledFrom([]string{"visit", "visit", "visit", "fail", "label", "led", "renew", "renew", "again", "stop", "snapshot"}).Draw(t, "what"),
 			rapid.Float64Range(0, 1).Draw(t, "relevance"),
 			rapid.SliceOfN(rapid.IntRange(0, 39), 0, 10).Draw(t, "more"),
 			rapid.Bool().Draw(t, "hub"),
@@ -198,12 +198,13 @@ func TestWaggleRenewsAsIfKnown(t *testing.T) {
 		for _, s := range []score.Scorer{changing, knowing, stopped} {
 			begin(s, 40)
 		}
-		for i := len(told) - 1; i >= 0; i-- {
-			if told[i].What == "renew" && told[i].Hub {
-				knowing.Renew([]web.Renewal{{URL: f.hub.URL, Verdict: verdict(told[i].Relevance)}})
-				break
+		var ofHub []web.Renewal // what the judge says of it in the end, if that was renewed
+		for _, s := range told {
+			if s.What == "renew" && s.Hub || s.What == "again" && ofHub != nil {
+				ofHub = []web.Renewal{{URL: f.hub.URL, Verdict: verdict(s.Relevance)}}
 			}
 		}
+		knowing.Renew(ofHub)
 		for _, step := range told {
 			c, p := f.link(step.Link), f.page(step.Link)
 			var renewed []web.Renewal
@@ -221,6 +222,12 @@ func TestWaggleRenewsAsIfKnown(t *testing.T) {
 						v = verdict(last[step.Link])
 					}
 					s.Visit(c, p, v)
+				case "again":
+					v := verdict(step.Relevance)
+					if s == knowing && ofHub != nil {
+						v = ofHub[0].Verdict
+					}
+					s.Visit(&web.Candidate{URL: f.hub.URL, Kind: web.LinkAgain}, f.hub, v)
 				case "fail":
 					s.Visit(c, nil, web.Verdict{})
 				case "label":
@@ -304,6 +311,160 @@ func TestWaggleLinksGoByRenewedVerdict(t *testing.T) {
 	}
 }
 
+// A page that was renewed and is fetched again has the verdict of that time: its links go
+// by it, as those of a scorer do that was told nothing else. So they do after a restart, and
+// with another worker.
+func TestWaggleFetchesRenewedPageAgain(t *testing.T) {
+	for _, examples := range []int{0, 20, 600} {
+		s, pupil, want := newRenewing(t, score.Options{}), newRenewing(t, score.Options{}), newRenewing(t, score.Options{})
+		s.Share()
+		f := begin(s, 40)
+		begin(want, 40)
+		first, last := verdict(0.1), web.Verdict{Relevance: 0.9, Similarity: 0.3, Relevant: true}
+		s.Renew([]web.Renewal{{URL: f.hub.URL, Verdict: first}})
+		want.Renew([]web.Renewal{{URL: f.hub.URL, Verdict: last}})
+		for i := range examples {
+			s.Visit(f.link(i%10), f.page(i%10), verdict(float64(i%2)))
+			want.Visit(f.link(i%10), f.page(i%10), verdict(float64(i%2)))
+		}
+		link := *f.link(12)
+		link.Features = s.Extract(f.hub, last)[12]
+		seen := &web.Candidate{URL: f.hub.URL, Kind: web.LinkAgain}
+		s.Visit(seen, f.hub, last)
+		for range 2 { // the second time nothing is renewed
+			want.Visit(seen, f.hub, last)
+		}
+		s.Visit(seen, f.hub, last)
+		for _, lesson := range s.Lessons() {
+			if err := pupil.Learn(lesson); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole := scoretest.Grown(nil, s)
+		score.Compact(s)
+		scorers := map[string]renewing{"the scorer": s, "another worker": pupil}
+		for name, state := range map[string][]byte{"its journal": whole, "its snapshot": scoretest.Grown(nil, s)} {
+			again := newRenewing(t, score.Options{})
+			if err := again.Restore(state); err != nil {
+				t.Fatal(err)
+			}
+			scorers[name] = again
+		}
+		for name, s := range scorers {
+			got, read := s.Score(f.link(12)), s.Score(&link)
+			if want := want.Score(&link); examples <= 512 && (got != want || read != want) || got != read {
+				t.Errorf("%d examples, %s: the link has %v, and %v read anew, want %v", examples, name, got, read, want)
+			}
+		}
+	}
+}
+
+// A page of another host is not renewed, even if its address has the hash of one that was.
+func TestWaggleKnowsPagesByHostToo(t *testing.T) {
+	s := newRenewing(t, score.Options{})
+	f := begin(s, 40)
+	other := *f.link(12)
+	other.Features = bytes.Clone(other.Features)
+	from := len(other.Features) - 16 // the inputs of host and page, place and block
+	other.Features[from]++
+	was := s.Score(f.link(12))
+	s.Renew([]web.Renewal{{URL: f.hub.URL, Verdict: verdict(0.1)}})
+	if s.Score(f.link(12)) == was || s.Score(&other) != was {
+		t.Errorf("a link has %v, and %v on a page of another host; before %v", s.Score(f.link(12)), s.Score(&other), was)
+	}
+}
+
+// A renewal has as many pages as can be renewed, and the last of what is said of one.
+func TestWaggleRenewsWhatItCan(t *testing.T) {
+	s := newRenewing(t, score.Options{})
+	s.Share()
+	f := begin(s, 1200)
+	s.Lessons()
+	renewal := func(from, to int, relevance float64) (out []web.Renewal) {
+		for i := from; i < to; i++ {
+			out = append(out, f.renewal(i, relevance))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		pages []web.Renewal
+		want  int // pages of the entry
+	}{
+		{renewal(0, 500, 0.5), 500},
+		{renewal(490, 600, 0.5), 12},
+		{renewal(490, 600, 0.25), 22},
+		{renewal(600, 700, 0.5), 0},
+		{append(renewal(0, 1, 1), renewal(0, 1, 0.5)...), 2},
+	} {
+		s.Renew(c.pages)
+		got := 0
+		for _, lesson := range s.Lessons() {
+			got += (len(lesson) - 2) / 14
+		}
+		if got != c.want {
+			t.Errorf("%d pages of %d are renewed, want %d", got, len(c.pages), c.want)
+		}
+	}
+}
+
+// A scorer without renewals passes over those of a state: what it learns and how links go is
+// as if no verdict had been renewed since the last snapshot. A scorer with renewals makes
+// nothing anew of a state without.
+func TestWaggleRestoresOtherSetting(t *testing.T) {
+	on := newRenewing(t, score.Options{})
+	f := begin(on, 40)
+	for i := range 10 {
+		on.Visit(f.link(i), f.page(i), verdict(float64(i%2)))
+	}
+	renew := func(s renewing, relevance float64) {
+		s.Renew([]web.Renewal{{URL: f.hub.URL, Verdict: verdict(relevance)}, f.renewal(2, relevance), f.renewal(4, relevance)})
+	}
+	state := func(s renewing, snapshot bool) []byte {
+		if snapshot {
+			score.Compact(s)
+		}
+		return scoretest.Grown(nil, s)
+	}
+	restored := func(s renewing, state []byte) renewing {
+		if err := s.Restore(state); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	newOff := func() renewing { return newScorer(t, "waggle", score.Options{}).(renewing) }
+
+	unrenewed := state(on, true)
+	renew(on, 0.9)
+	entries := scoretest.Grown(unrenewed, on)
+	if got, want := restored(newOff(), entries), restored(newOff(), unrenewed); !reflect.DeepEqual(got.Learnt(), want.Learnt()) || got.Score(f.link(12)) != want.Score(f.link(12)) {
+		t.Error("off: renewals of a journal are learnt")
+	}
+	off := restored(newOff(), state(on, true))
+	if !reflect.DeepEqual(off.Learnt(), on.Learnt()) {
+		t.Error("off: other weights than those of the snapshot")
+	}
+	learnt, priority := off.Learnt(), off.Score(f.link(12))
+	renew(off, 0.1)
+	off.Visit(&web.Candidate{URL: f.hub.URL, Kind: web.LinkAgain}, f.hub, verdict(0.2))
+	if learnt.Examples++; !reflect.DeepEqual(off.Learnt(), learnt) || off.Score(f.link(12)) != priority {
+		t.Error("off: a page is renewed")
+	}
+	if got, want := off.Score(f.link(12)), restored(newOff(), state(off, true)).Score(f.link(12)); got != want {
+		t.Errorf("off: a link has %v, and %v after another restart", got, want)
+	}
+
+	off = newOff()
+	begin(off, 40)
+	for i := range 10 {
+		off.Visit(f.link(i), f.page(i), verdict(float64(i%2)))
+	}
+	learnt = off.Learnt()
+	on = restored(newRenewing(t, score.Options{}), state(off, true))
+	if renew(on, 0.9); !reflect.DeepEqual(on.Learnt(), learnt) || on.Score(f.link(12)) != off.Score(f.link(12)) {
+		t.Error("on: pages of a snapshot without renewals are renewed")
+	}
+}
+
 // A link that was taken after a renewal is explained by what the scorer knew then.
 func TestWaggleRestoresBehindRenewal(t *testing.T) {
 	s := newRenewing(t, score.Options{})
@@ -367,23 +528,69 @@ func TestWaggleReadsEarlierStates(t *testing.T) {
 		t.Errorf("%v after a renewal, want %v", got, want)
 	}
 
-	for range 600 { // more than are kept: so the snapshot ends before the examples
-		s.Visit(f.link(20), f.page(20), verdict(0))
+	plain := newScorer(t, "waggle", score.Options{}).(renewing)
+	begin(plain, 40)
+	for i := range 600 {
+		plain.Visit(f.link(i%30), f.page(i%30), verdict(float64(i%2)))
 	}
-	score.Compact(s)
-	state, _ = s.State()
+	plain.Stale()
+	score.Compact(plain)
+	got, _ := plain.State()
+	state = earlierSnapshot(plain.Learnt(), "a.test")
+	if !bytes.Equal(got, state) {
+		t.Error("without renewals a snapshot is not that of earlier versions")
+	}
 	again = newRenewing(t, score.Options{})
 	if err := again.Restore(state); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 30 {
 		again.Visit(f.link(i), f.page(i), verdict(0))
-		s.Visit(f.link(i), f.page(i), verdict(0))
+		plain.Visit(f.link(i), f.page(i), verdict(0))
 		again.Renew([]web.Renewal{f.renewal(i, 1)})
 	}
-	if !reflect.DeepEqual(again.Learnt(), s.Learnt()) {
+	if !reflect.DeepEqual(again.Learnt(), plain.Learnt()) {
 		t.Error("weights were made anew of less than all examples")
 	}
+	added, snapshot := again.State()
+	if plainly, _ := plain.State(); snapshot || !bytes.Equal(added, plainly) {
+		t.Error("what is added to a state of earlier versions is not as they have it")
+	}
+}
+
+// earlierSnapshot is the state of waggle before there were renewals, where a snapshot ends
+// with the weights.
+func earlierSnapshot(learnt *model.Weights, hosts ...string) []byte {
+	next := 10
+	for n := range learnt.Examples {
+		if n == next {
+			next += max(10, min(1000, n/4))
+		}
+	}
+	b := binary.AppendUvarint(nil, uint64(learnt.Examples))
+	b = binary.AppendUvarint(b, uint64(next))
+	asked := make([]byte, 1<<17)
+	for _, h := range hosts {
+		bit := uint32(xxh3.HashString(h)) % (1 << 20)
+		asked[bit/8] |= 1 << (bit % 8)
+	}
+	b = append(b, asked...)
+	put := func(w model.Weight) {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(w.Mean))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(w.Variance))
+	}
+	for _, x := range learnt.Dense {
+		put(x)
+	}
+	b = binary.AppendUvarint(b, uint64(len(learnt.Hashed)))
+	place := uint32(0)
+	for _, x := range learnt.Hashed {
+		b = binary.AppendUvarint(b, uint64(x.Place-place))
+		put(x.Weight)
+		place = x.Place + 1
+	}
+	state := append([]byte{0, 6}, "waggle"...)
+	return append(binary.AppendUvarint(state, uint64(len(b))), b...)
 }
 
 // firstDifference says where two models differ.
