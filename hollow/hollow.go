@@ -11,7 +11,6 @@ package hollow
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -221,16 +220,13 @@ func begins(p *web.Page, phrases []string) bool {
 	})
 }
 
-// numbered tells whether a leaf begins with the word error and the number of a status of HTTP that is an
-// error: 400 to 599.
+// numbered tells whether a leaf begins with the word error and a number.
 func numbered(p *web.Page) bool {
 	return slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
 		number, ok := strings.CutPrefix(tidy(l.Text[:min(len(l.Text), maxBeg)]), "error ")
-		return ok && statusOfError.MatchString(number)
+		return ok && number != "" && '0' <= number[0] && number[0] <= '9'
 	})
 }
-
-var statusOfError = regexp.MustCompile(`^[45][0-9]{2}($|[^0-9])`)
 
 // Refusal says what a document is that came with status 401 or 403: a wall that asks for a
 // login, or, with 403, a check for robots or the very content that is refused. It is "" for

@@ -123,8 +123,6 @@ var later = []struct {
 	{"", "User names", `<p>Password required</p><p>Tick this where those who connect to the database give a password.</p>`},
 	{"", "Jobs", `<p>No open roles right now. Check back soon.</p>`},
 	{"", "Talk", `<h1>Talk</h1><p>Nothing found under this tag yet.</p>`},
-	{"", "Error 1045", `<p>Error 1045: access denied for the user. Look at the grants.</p>`},
-	{"", "Error 3", `<p>Error 3: the file is open already.</p>`},
 	{"", "Errors of the scale", `<p>Errors 101 and 102 tell that the scale is not level, and are cleared by the green key.</p>`},
 	{"", "Access", `<p>The hut is open to members and their guests. Ask for the key.</p>`},
 }

@@ -28,7 +28,7 @@ var damages = []struct {
 }{
 	{
 		name:  "whole",
-		until: func(s *watch.State) bool { return s.Index.There },
+		until: func(s *watch.State) bool { return s.Index.There && s.Read() },
 		says: map[string][]string{
 			"state": {`"damaged":0`, `"ended":"FrontierEmpty"`}, "list": {`"all":6`}, "search": {`"index":true`, `"matches":4`},
 			"body": {`"archived":true`}, "explain": {"fetched"}, "export": {"https://bees.test/dance"}, "tell": {`"number":1`},

@@ -273,8 +273,11 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	if running {
 		s.Activity = activityOf(c.activity, now)
 	}
-	if !c.whole && c.size > 0 {
+	switch {
+	case !c.whole && c.size > 0:
 		s.Reading = float64(c.offset) / float64(c.size)
+	case !c.whole && c.err == nil: // the index was opened before
+		s.Reading = 0
 	}
 	switch {
 	case errors.Is(c.err, fs.ErrNotExist) && c.offset == 0: // it has not begun
