@@ -18,7 +18,7 @@ import (
 func BenchmarkTrainingData(b *testing.B) {
 	name := os.Getenv("LAB")
 	if name == "" {
-		b.Skip("LAB names no lab file")
+		b.Skip("needs a lab file: set LAB to it, as above")
 	}
 	f, err := Read(name)
 	if err != nil {

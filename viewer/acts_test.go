@@ -13,24 +13,7 @@ import (
 // An act that is sent is kept and listed; what is no act is refused with what to do.
 func TestActs(t *testing.T) {
 	d := serve(t, crawled(t, bees(), "https://bees.test/"))
-	send := func(body string) (int, string) {
-		t.Helper()
-		r, err := http.NewRequest(http.MethodPost, d.http.URL+"/api/crawls/1/acts", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+d.key)
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer got.Body.Close()
-		var b strings.Builder
-		if _, err := io.Copy(&b, got.Body); err != nil {
-			t.Fatal(err)
-		}
-		return got.StatusCode, strings.TrimSpace(b.String())
-	}
+	send := func(body string) (int, string) { return d.post("acts", body) }
 	for _, x := range []struct {
 		body string
 		code int

@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -74,24 +73,7 @@ func TestOtherFields(t *testing.T) {
 		}
 		return strings.Join(list, ", ")
 	}
-	take := func(body string) (int, string) {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.http.URL+"/api/crawls/1/fields", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+d.key)
-		got, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer got.Body.Close()
-		b, err := io.ReadAll(got.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got.StatusCode, string(b)
-	}
+	take := func(body string) (int, string) { return d.post("fields", body) }
 	if got := names(); got != "given=A honey bee lives in a hive." {
 		t.Errorf("the fields that were given: %s", got)
 	}

@@ -133,6 +133,26 @@ func (c *crawl) until(t testing.TB, is func(*watch.State) bool) {
 	}
 }
 
+// post posts JSON to an address of the first crawl as a program would, and returns the status and the answer.
+func (d *desk) post(path, body string) (int, string) {
+	d.t.Helper()
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, d.http.URL+"/api/crawls/1/"+path, strings.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+d.key)
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	b, err := io.ReadAll(got.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return got.StatusCode, strings.TrimSpace(string(b))
+}
+
 // ask asks as a program would.
 func (d *desk) ask(path string, header ...string) (*http.Response, []byte) {
 	d.t.Helper()
