@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -97,6 +100,49 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 // maxAct bounds what is sent, in bytes.
 const maxAct = 16 << 10
 
+// readAct reads an act that was sent. It has what it needs and nothing else: a member that is
+// misspelt would be passed over, and a budget without a number be none.
+func readAct(b []byte) (event.Act, error) {
+	var got act
+	given := map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(b, &got), json.Unmarshal(b, &given)); err != nil {
+		return event.Act{}, fmt.Errorf("this is no act: %w", err)
+	}
+	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Keywords: got.Words, Act: got.Act}
+	needs := a.Needs()
+	if err := a.Check(); err != nil && needs == "" {
+		return a, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if name != "do" && name != needs {
+			return a, fmt.Errorf("%s has no member %q", a.Do, name)
+		}
+	}
+	if v := given[needs]; needs == "pages" && (v == nil || string(v) == "null") {
+		return a, fmt.Errorf("%s needs the member %q: a number of pages, or 0 for no limit", a.Do, needs)
+	}
+	return a, a.Check()
+}
+
+// checkUndo says why an act that is to be undone cannot be. Where several workers do the crawl
+// they say it.
+func (c *crawl) checkUndo(a event.Act) error {
+	if a.Do != event.Undo || c.Collection().OfSeveral() {
+		return nil
+	}
+	told, _, _, err := c.told()
+	if err != nil {
+		return err
+	}
+	if a.Act > len(told) {
+		return watch.Wrong{Err: fmt.Errorf("there is no act %d", a.Act)}
+	}
+	if by := event.UndoneBy(told, a.Act); by > 0 {
+		return watch.Wrong{Err: fmt.Errorf("act %d was undone by act %d", a.Act, by)}
+	}
+	return nil
+}
+
 // takeAct keeps an act for the crawl.
 func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAct))
@@ -104,17 +150,16 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusRequestEntityTooLarge, fmt.Errorf("an act has at most %d bytes", maxAct))
 		return
 	}
-	var got act
+	var a event.Act
 	if err == nil {
-		err = json.Unmarshal(b, &got)
+		a, err = readAct(b)
 	}
 	if err != nil {
-		writeError(w, http.StatusBadRequest, fmt.Errorf("this is no act: %s", event.Line(err.Error())))
+		answer(w, nil, watch.Wrong{Err: err})
 		return
 	}
-	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Keywords: got.Words, Act: got.Act}
-	if err := a.Check(); err != nil {
-		writeError(w, http.StatusBadRequest, errors.New(event.Line(err.Error())))
+	if err := c.checkUndo(a); err != nil {
+		answer(w, nil, c.Why(err))
 		return
 	}
 	var done acted
