@@ -218,8 +218,9 @@ func clip(s string) string {
 	return s
 }
 
-// checkBudget refuses a new budget below what is spent. The note says so where nothing
-// is left of one.
+// checkBudget refuses a new budget below what is spent, unless people told the crawl so while
+// it ran: then what they told it since may grant more. The note says so where nothing is left
+// of one.
 func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note []string, err error) {
 	pages, took, forecast, err := crawl.Spent(func(name string) ([]byte, error) { return m.Frontier.State(ctx, name) })
 	if err != nil {
@@ -228,8 +229,16 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note 
 	took = took.Round(time.Second)
 	b := &m.Job.Budget
 	limit := time.Duration(b.Time)
+	below := changed["budget.pages"] && b.Pages > 0 && b.Pages < pages
+	if below {
+		told, err := m.toldBudget()
+		if err != nil {
+			return nil, err
+		}
+		below = !told
+	}
 	switch {
-	case changed["budget.pages"] && b.Pages > 0 && b.Pages < pages:
+	case below:
 		return nil, &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
 	case changed["budget.time"] && limit > 0 && limit < took:
 		return nil, &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
@@ -241,6 +250,25 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note 
 		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d: --until-gain with a smaller number goes on, and 0 to the end.", b.UntilGain, event.GainPages))
 	}
 	return note, nil
+}
+
+// toldBudget tells whether the job has the budget that acts left. A run that died may have kept
+// that of an act which the log does not have yet.
+func (m *Maker) toldBudget() (bool, error) {
+	acts, err := m.Begun.Told()
+	if err != nil {
+		return false, err
+	}
+	n := 0 // in the log
+	for n < len(acts) && !acts[n].At.At.IsZero() {
+		n++
+	}
+	for _, these := range [][]event.Act{acts[:n], acts[:min(len(acts), n+1)]} {
+		if pages, ok := event.BudgetAfter(these); ok && pages == m.Job.Budget.Pages {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // ResumeGroup is settings of which the same is said.
