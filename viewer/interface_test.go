@@ -78,6 +78,40 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// Each operation of the document has a name of its own, by which a program that is made of the
+// document calls it.
+func TestOperations(t *testing.T) {
+	d, _ := starting(t)
+	b, err := json.Marshal(document(d.routes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]string{}
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			at := method + " " + path
+			if other := of[o.OperationID]; other != "" || o.OperationID == "" {
+				t.Errorf("%s is called %q, as %s", at, o.OperationID, other)
+			}
+			of[o.OperationID] = at
+		}
+	}
+	for name, want := range map[string]string{
+		"exports": "get /api/exports", "export": "get /api/crawls/{id}/exports/{form}", "acts": "get /api/crawls/{id}/acts", "tell": "post /api/crawls/{id}/acts",
+		"fields": "get /api/crawls/{id}/fields", "take-fields": "post /api/crawls/{id}/fields", "go-on": "post /api/crawls/{id}/go-on",
+	} {
+		if of[name] != want {
+			t.Errorf("%s is %q, want %q", name, of[name], want)
+		}
+	}
+}
+
 // fits tells where a value is not of a schema.
 func fits(v any, schema map[string]any, at string) error {
 	kind := schema["type"]

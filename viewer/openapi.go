@@ -101,13 +101,16 @@ func document(routes []route) map[string]any {
 			}
 			return map[string]any{cmp.Or(kind, "application/json"): map[string]any{"schema": schemaOf(reflect.TypeOf(answer))}}
 		}
-		id := strings.Trim(strings.NewReplacer("/api/", "", "/crawls/{id}/", "", "crawls/{id}/", "", "/{form}", "", "/", "").Replace(r.path), "/")
+		id := strings.Trim(strings.NewReplacer("/api/", "", "/crawls/{id}/", "", "crawls/{id}/", "", "exports/{form}", "export", "/", "").Replace(r.path), "/")
 		if r.serve != nil {
 			both["get"] = operation(r.line, id, of(r.kind, r.answer))
 		}
 		if r.post != nil {
-			if r.serve != nil {
-				id = "tell" // of acts
+			switch { // each operation has a name of its own
+			case id == "acts":
+				id = "tell"
+			case r.serve != nil:
+				id = "take-" + id
 			}
 			post := operation(r.postLine, id, of(r.kind, r.told))
 			post["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(r.takes))}}}
