@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -71,7 +73,9 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "fields", line: "The file of fields whose values are told of each page, and in exported tables of pages.", answer: fieldFile{}, serve: of((*crawl).serveFields), postLine: "Take another one, until waggle open ends; without a text, that of the folder of the crawl.", takes: wantedFields{}, told: fieldFile{}, post: s.of((*crawl).takeFields)},
 		{path: crawl1 + "index", postLine: "Make the index for searching, as long as the crawl runs.", takes: struct{}{}, told: struct{}{}, post: s.of(makeIndex)},
 		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
-		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(s.serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
+		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(s.serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1"),
+			one("partial", "1: where files of the crawl are damaged, what can be read; the trailer Waggle-Partial then says what cannot.", "0", "1"),
+		}},
 		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
 		{path: "/api/openapi.json", line: "This document.", answer: map[string]any{}, serve: s.serveDocument},
 	}...)
@@ -357,11 +361,14 @@ func listForms(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, list)
 }
 
-// serveExport writes a crawl in a form, as a file. One that cannot be written to its end
-// breaks the connection, so that it is not taken for whole.
+// partialTrailer says what is not in an export that was asked for as far as it can be read.
+const partialTrailer = "Waggle-Partial"
+
+// serveExport writes a crawl in a form, as a file. One that cannot be written to its end, or
+// of which not all can be read, breaks the connection, so that it is not taken for whole.
 func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	q := &query{values: r.URL.Query()}
-	without := q.one("without-opt-outs", "0", "1") == "1"
+	without, partial := q.one("without-opt-outs", "0", "1") == "1", q.one("partial", "0", "1") == "1"
 	forms := export.Forms()
 	i := slices.IndexFunc(forms, func(f export.Form) bool { return f.Name == r.PathValue("form") })
 	switch {
@@ -383,17 +390,36 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	if fields, err := c.Fields(); err == nil && fields != nil { // what is wrong with them is told on the page of a page
 		withFields(in, c, fields, forms[i].Name)
 	}
+	if partial {
+		w.Header().Set("Trailer", partialTrailer)
+	}
 	file := &begun{Writer: w}
-	err := forms[i].Write(r.Context(), in, file)
+	held := bufio.NewWriterSize(file, heldBack)
+	err := forms[i].Write(r.Context(), in, struct{ io.Writer }{held}) // a form that has buffers flushes its own
+	missing := errors.Is(err, export.ErrPartial)
+	if err == nil || missing && partial {
+		if missing {
+			w.Header().Set(partialTrailer, event.Line(err.Error()))
+		}
+		err, missing = held.Flush(), false
+	}
 	switch {
-	case err == nil || errors.Is(err, export.ErrPartial):
+	case err == nil:
 	case file.is:
 		panic(http.ErrAbortHandler)
 	default:
 		w.Header().Del("Content-Disposition")
+		w.Header().Del("Trailer")
+		if missing {
+			err = fmt.Errorf("not all can be read, and partial=1 gives the rest: %s", strings.TrimSpace(strings.TrimSuffix(err.Error(), export.ErrPartial.Error())))
+		}
 		answer(w, nil, c.Why(err))
 	}
 }
+
+// heldBack is how much of an export waits, in bytes: what is wrong with a smaller one can
+// be told.
+const heldBack = 64 << 10
 
 // begun tells whether anything was written.
 type begun struct {

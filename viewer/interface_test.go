@@ -3,6 +3,7 @@ package viewer
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -223,5 +224,60 @@ func TestExport(t *testing.T) {
 	}
 	if got, b := d.ask("/api/crawls/1/exports/nothing"); got.StatusCode != http.StatusNotFound || !json.Valid(b) {
 		t.Errorf("%d %s", got.StatusCode, b)
+	}
+}
+
+// An export of a crawl whose archive is damaged is not taken for whole: where it is small,
+// the answer says what cannot be read, else the connection breaks. What can be read is had by
+// asking for it, with what cannot in the trailer.
+func TestDamagedExport(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		s := bees()
+		if large {
+			s["https://bees.test/dance"] += strings.Repeat("<p>The waggle dance of the honey bee, once more.", 20000)
+		}
+		col := crawled(t, s, "https://bees.test/")
+		files, err := col.ArchiveFiles()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(b[len(b)-len(b)/4 : len(b)-len(b)/4+100])
+		if err := os.WriteFile(files[0], b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d := serve(t, col)
+		ask := func(more string) (*http.Response, string, error) {
+			r, err := http.NewRequest(http.MethodGet, d.http.URL+"/api/crawls/1/exports/pages-jsonl"+more, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+d.key)
+			got, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return nil, "", err
+			}
+			defer got.Body.Close()
+			b, err := io.ReadAll(got.Body)
+			return got, string(b), err
+		}
+		got, text, err := ask("")
+		switch {
+		case large && err == nil:
+			t.Errorf("a large export looks whole: %d, %d bytes", got.StatusCode, len(text))
+		case !large && (err != nil || got.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "partial=1 gives the rest") || got.Header.Get("Content-Disposition") != ""):
+			t.Errorf("a small export: %v, %v, %.300s", got, err, text)
+		}
+		got, text, err = ask("?partial=1")
+		if err != nil || got.StatusCode != http.StatusOK || !strings.Contains(text, "https://bees.test/") || got.Trailer.Get("Waggle-Partial") == "" {
+			t.Errorf("what can be read: %v, %v, %.300s", got, err, text)
+		}
+	}
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	if got, b := d.ask("/api/crawls/1/exports/harvest?partial=1"); got.StatusCode != http.StatusOK || len(b) == 0 || got.Trailer.Get("Waggle-Partial") != "" {
+		t.Errorf("of a crawl without damage: %d %v", got.StatusCode, got.Trailer)
 	}
 }

@@ -1,4 +1,4 @@
-import { useData } from "./api.js";
+import { query, useData } from "./api.js";
 import { useState } from "preact/hooks";
 import { moment } from "./format.js";
 
@@ -7,14 +7,16 @@ export function Collection({ at, state }) {
   const { data, error } = useData(`crawls/${at.crawl}/job`, state.figures.runs);
   const forms = useData("exports", "");
   const [without, setWithout] = useState(false);
+  const [partial, setPartial] = useState(false);
   return (
     <div class="screen">
       <section class="card" aria-labelledby="take-title">
         <h1 id="take-title">Take it away</h1>
-        <p class="soft">The crawl as it is now, in a file. The same as <code>waggle export {state.dir} FORM</code>. What cannot be read of a damaged archive is left out.</p>
+        <p class="soft">The crawl as it is now, in a file. The same as <code>waggle export {state.dir} FORM</code>.</p>
         <label class="check"><input type="checkbox" checked={without} onChange={(e) => setWithout(e.target.checked)} /> Without pages that ask not to be kept, or not to be used for AI or data mining</label>
+        <label class="check"><input type="checkbox" checked={partial} onChange={(e) => setPartial(e.target.checked)} /> What can be read, where files of the crawl are damaged</label>
         <ul class="forms">{forms.data?.map((f) => (
-          <li key={f.name}><a class="button" href={`api/crawls/${at.crawl}/exports/${f.name}${without ? "?without-opt-outs=1" : ""}`} download={f.file}>{f.name}</a><span>{f.line}</span></li>
+          <li key={f.name}><a class="button" href={`api/crawls/${at.crawl}/exports/${f.name}${query({ "without-opt-outs": without, partial })}`} download={f.file}>{f.name}</a><span>{f.line}</span></li>
         ))}</ul>
         {forms.error && <p class="soft">{forms.error}</p>}
       </section>
