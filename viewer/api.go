@@ -453,6 +453,7 @@ func (s *Server) serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) 
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each message on at once
 	for {
 		st, changed := c.State(time.Now())
 		all, more := s.shownCrawls()

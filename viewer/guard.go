@@ -1,10 +1,13 @@
 package viewer
 
 import (
+	"cmp"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -20,17 +23,19 @@ import (
 //
 // What is asked for must name an address of this machine in Host, so that no name that
 // somebody points here leads here, and must come from the page itself as far as the
-// browser says.
+// browser says. A proxy that answers in the place of this server, with TLS, has an address of
+// its own, which is known too.
 type guard struct {
 	key, folder string
 	address     netip.AddrPort
 	hosts       []string // besides addresses
+	public      string   // the origin of the proxy, such as "https://crawls.example.org"; "" = there is none
 }
 
-func newGuard(address net.Addr, random func() string) (*guard, error) {
+func newGuard(address net.Addr, public string, random func() string) (*guard, error) {
 	at, err := netip.ParseAddrPort(address.String())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
 	g := &guard{key: random(), folder: random()[:8], address: at}
 	_, port, _ := net.SplitHostPort(address.String())
@@ -40,11 +45,52 @@ func newGuard(address net.Addr, random func() string) (*guard, error) {
 			g.hosts = append(g.hosts, strings.ToLower(name)+":"+port)
 		}
 	}
+	if public == "" {
+		return g, nil
+	}
+	host := ""
+	if g.public, host, err = originOf(public); err != nil {
+		return nil, err
+	}
+	g.hosts = append(g.hosts, host)
 	return g, nil
 }
 
+// originOf is the origin of an address without a path, and its host as browsers name it.
+func originOf(address string) (origin, host string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", "", fmt.Errorf("%q is no address of a proxy: give one such as https://crawls.example.org", address)
+	}
+	host = strings.ToLower(u.Host)
+	if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; strings.HasSuffix(host, port) {
+		host = strings.TrimSuffix(host, port)
+	}
+	return u.Scheme + "://" + host, host, nil
+}
+
+// origins are those of the page of a request: a proxy may name itself to this server, or name
+// this server.
+func (g *guard) origins(r *http.Request) []string {
+	here := "http://" + r.Host
+	switch {
+	case g.public == "":
+		return []string{here}
+	case strings.HasSuffix(g.public, "://"+strings.ToLower(r.Host)):
+		return []string{g.public}
+	}
+	return []string{here, g.public}
+}
+
+// sources are the origins of a request, each with a path, for a policy.
+func (g *guard) sources(r *http.Request, path string) string {
+	return strings.Join(g.origins(r), path+" ") + path
+}
+
 // URL is where the page is, with its key.
-func (g *guard) URL() string { return "http://" + g.place() + "/" + g.folder + "/?key=" + g.key }
+func (g *guard) URL() string {
+	return cmp.Or(g.public, "http://"+g.place()) + "/" + g.folder + "/?key=" + g.key
+}
 
 // place is the address to open: that of this machine where any is listened on.
 func (g *guard) place() string {
@@ -85,7 +131,7 @@ func (g *guard) trusts(r *http.Request) bool {
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return same(bearer, g.key)
 	}
-	if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
+	if o := r.Header.Get("Origin"); o != "" && !slices.Contains(g.origins(r), o) {
 		return false
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
@@ -103,7 +149,7 @@ func (g *guard) cookie() string { return "waggle-" + g.folder }
 // admit gives the person's browser the key as a cookie, where the address has it.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 	if same(r.URL.Query().Get("key"), g.key) {
-		http.SetCookie(w, &http.Cookie{Name: g.cookie(), Value: g.key, Path: "/" + g.folder + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: g.cookie(), Value: g.key, Path: "/" + g.folder + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: strings.HasPrefix(g.origins(r)[0], "https:")})
 	}
 }
 

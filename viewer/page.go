@@ -270,11 +270,10 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 
 // writePage answers with a document for the frame.
 func (s *Server) writePage(w http.ResponseWriter, r *http.Request, doc []byte) {
-	origin := "http://" + r.Host
-	load := origin + "/" + s.folder + "/load/" + s.cap + "/"
+	load := s.sources(r, "/"+s.folder+"/load/"+s.cap+"/")
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline' "+load+"; img-src "+load+"; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors "+origin)
+		"base-uri 'none'; form-action 'none'; frame-ancestors "+s.sources(r, ""))
 	w.Write(doc) // a reader that leaves is no fault
 }

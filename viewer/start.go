@@ -134,6 +134,7 @@ func (s *Server) slowly(do func(r *http.Request, d *wantedSeeds, note func(strin
 
 func tellSlowly(w http.ResponseWriter, do func(note func(string)) (progress, error)) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
 	say := func(t progress) {
 		if b, err := json.Marshal(t); err == nil {

@@ -37,6 +37,9 @@ import (
 type Options struct {
 	// Address is what the server listens on.
 	Address net.Addr
+	// Public is the address of a proxy that answers in its place, such as
+	// "https://crawls.example.org"; "" = there is none.
+	Public string
 	// Collections are those shown; a folder may be without a log yet.
 	Collections []collection.Collection
 	// Folders are those in which crawls may begin later, which are then shown too.
@@ -94,9 +97,9 @@ func New(o Options) (*Server, error) {
 	if o.Every == 0 {
 		o.Every = 500 * time.Millisecond
 	}
-	g, err := newGuard(o.Address, o.Random)
+	g, err := newGuard(o.Address, o.Public, o.Random)
 	if err != nil {
-		return nil, fmt.Errorf("viewer: the address to listen on: %w", err)
+		return nil, fmt.Errorf("viewer: %w", err)
 	}
 	files, err := fs.Sub(assets, "page/dist")
 	if err != nil {
@@ -222,8 +225,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string)
 		name = "index.html"
 		s.admit(w, r)
 	}
-	origin := "http://" + r.Host
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
-		"frame-src "+origin+"/"+s.folder+"/page/"+s.cap+"/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		"frame-src "+s.sources(r, "/"+s.folder+"/page/"+s.cap+"/")+"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	http.ServeFileFS(w, r, s.assets, name)
 }

@@ -21,6 +21,7 @@ type openCmd struct {
 	Dirs []string `arg:"" optional:"" name:"dir" help:"Folders of crawls, or folders that hold such folders; none: begin a crawl."`
 
 	Listen    string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
+	Public    string `placeholder:"URL" help:"The address of a proxy with TLS that answers in its place, such as https://crawls.example.org."`
 	Index     *bool  `negatable:"" help:"Make the index for searching: at once with --index, never with --no-index, unless somebody asks for it on the page (default: while a crawl runs, where 10 GB of the disk are free)."`
 	Fields    string `placeholder:"FILE" help:"Show the values of these fields (YAML, see waggle extract table --help) of each page, and not those of fields.yaml in the folder of the crawl; on the page others can be taken."`
 	NoBrowser bool   `help:"Open no browser: print the address only."`
@@ -39,6 +40,7 @@ the working directory. The crawl runs until it has ended, or Ctrl-C.
 
 The address that is printed holds a key: whoever has it can read the collection. Only
 this machine is answered; --listen 0.0.0.0:8123 answers others too, without encryption.
+--public URL is for a proxy with TLS in front of it.
 Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus for
 /metrics, with Authorization: Bearer KEY.`
 }
@@ -68,7 +70,7 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 		}
 	}
 	begun := start.New(ctx, ".", docs, func(line string) { fmt.Fprintln(std.err, line) })
-	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Folders: folders, Documents: docs, Start: begun, Index: indexing(c.Index), Fields: fields}, !c.NoBrowser)
+	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Public: c.Public, Collections: found, Folders: folders, Documents: docs, Start: begun, Index: indexing(c.Index), Fields: fields}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func serveCrawls(ctx context.Context, std streams, listen string, o viewer.Optio
 	v, err := viewer.New(o)
 	if err != nil {
 		l.Close()
-		return nil, err
+		return nil, exit{exitUsage, err}
 	}
 	fmt.Fprintf(std.out, "Look here: %s\n", v.URL())
 	if at, err := netip.ParseAddrPort(l.Addr().String()); err == nil && !at.Addr().IsLoopback() {
