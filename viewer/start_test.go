@@ -160,6 +160,10 @@ func TestBadDrafts(t *testing.T) {
 		{draftOf(web, "../bees"), "folder", "does not lead to a folder in"},
 		{draftOf(web, "/tmp/bees"), "folder", "does not lead to a folder in"},
 		{draftOf(web, "."), "folder", "does not lead to a folder in"},
+		{draftOf(web, "be\u202ees"), "folder", "not shown as they stand"},
+		{draftOf(web, "bees\n"), "folder", "not shown as they stand"},
+		{draftOf(web, "be\x1b[31mes"), "folder", "not shown as they stand"},
+		{draftOf(web, "\u200b"), "folder", "not shown as they stand"},
 		{map[string]any{"files": []map[string]any{{"name": "../x.html", "text": "x"}}}, "files", "no name of a file"},
 		{map[string]any{"files": []map[string]any{{"name": "x.html", "text": "x"}, {"name": "x.html", "text": "y"}}}, "files", "two files"},
 	} {
@@ -187,6 +191,11 @@ func TestBadDrafts(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+	for _, name := range []string{"Bienen und Blüten", "蜜蜂", "زنبور\u200cها"} {
+		if _, got := d.send("/api/start/check", draftOf(web, name)); !strings.HasPrefix(got[0], `{"problems":[],`) {
+			t.Errorf("a folder %q: %s", name, got)
+		}
 	}
 	if code, got := d.send("/api/start/check", []int{1}); code != 400 {
 		t.Errorf("%d %s", code, got)

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -216,6 +218,9 @@ func (s *Starter) folder(name string) (collection.Collection, error) {
 	if !filepath.IsLocal(name) || name == "." {
 		return collection.Collection{}, fmt.Errorf("%q does not lead to a folder in %s", name, s.Dir())
 	}
+	if unclear(name) {
+		return collection.Collection{}, fmt.Errorf("%q has characters that are not shown as they stand, such as control characters: leave them out", name)
+	}
 	col := collection.At(filepath.Join(s.dir, name))
 	if err := col.Usable(); err != nil {
 		return col, err
@@ -224,6 +229,14 @@ func (s *Starter) folder(name string) (collection.Collection, error) {
 		return col, fmt.Errorf("%s holds a crawl already: choose another name", col.Dir())
 	}
 	return col, nil
+}
+
+// unclear tells whether a name has characters that move a cursor or turn text round, or shows
+// none.
+func unclear(name string) bool {
+	return event.Line(name) == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	})
 }
 
 // Checked is what is known of a draft without a request.
@@ -244,7 +257,7 @@ func (s *Starter) Check(d *Draft) (Checked, error) {
 	if err != nil {
 		out.Problems = problems(err)
 	}
-	if filepath.IsLocal(d.Folder) {
+	if filepath.IsLocal(d.Folder) && !unclear(d.Folder) {
 		out.Folder = filepath.Join(s.Dir(), d.Folder)
 		out.Command = "waggle crawl -f job.yaml -o " + quoted(d.Folder)
 	}
