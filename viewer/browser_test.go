@@ -71,6 +71,33 @@ func TestInChromium(t *testing.T) {
 	}
 }
 
+// The search is reached from every screen, and what is typed there is no key of the page.
+func TestSearchKeyInChromium(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector(".u-over")`)
+	page := "#/1/page?url=" + url.QueryEscape("https://bees.test/dance")
+	for _, screen := range []struct{ at, there string }{
+		{"#/1/now", ".u-over"}, {"#/1/pages", "table.pages tbody tr"}, {page, ".way li"}, {"#/1/links", "canvas"}, {"#/1/steer", ".steer"}, {"#/1/collection", ".forms li"},
+	} {
+		b.Eval(fmt.Sprintf(`void(location.hash = %q)`, screen.at))
+		b.Until(fmt.Sprintf(`document.querySelector(%q)`, screen.there))
+		b.Press("/")
+		b.Until(`document.activeElement.id === "search"`)
+		b.Press("i")
+		b.Press("1")
+		b.Call("Input.insertText", map[string]any{"text": "hive"}, nil)
+		b.Until(`location.hash.includes("text=i1hive") && document.activeElement.id === "search"`)
+		if got := b.Eval(`location.hash.startsWith("#/1/pages")`); got != "true" {
+			t.Errorf("from %s what was typed left the search", screen.at)
+		}
+	}
+	if acts, err := d.crawls[0].Collection().Told(); len(acts) > 0 || err != nil {
+		t.Errorf("what was typed told the crawl %v, %v", acts, err)
+	}
+}
+
 // The curve of a breadth-first crawl of the same name which is shown too stands beside that of
 // another, in the colours of the scheme; what is chosen takes its place.
 func TestCurvesInChromium(t *testing.T) {

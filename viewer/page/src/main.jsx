@@ -48,7 +48,7 @@ function App() {
   useEffect(() => { // a new screen is read out from its beginning
     if (first.current) { first.current = false; return; }
     scrollTo(0, 0);
-    main.current?.focus({ preventScroll: true });
+    if (!at.params.focus) main.current?.focus({ preventScroll: true }); // else the search is focused
   }, [at.crawl, at.screen, at.params.url]);
   useEffect(() => {
     const name = screens.find(([s]) => s === at.screen)?.[1] || "Page";

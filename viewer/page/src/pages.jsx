@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, percent, size } from "./format.js";
 import { Pager } from "./now.jsx";
@@ -26,9 +26,10 @@ export function Pages({ at, state }) {
     text: p.text, host: p.host, verdict: p.verdict, language: p.language, type: p.type, least: p.least, copies: p.copies, fold, ...moments, order, down, from: p.from, n: perPage,
   }), stamp);
   const search = useRef();
-  useEffect(() => { if (p.focus) search.current?.focus(); }, [p.focus]);
+  useLayoutEffect(() => { if (p.focus) search.current?.focus(); }, [p.focus]); // before anything is typed
   useEffect(() => { if (search.current && document.activeElement !== search.current) search.current.value = p.text || ""; }, [p.text]);
   const typed = useRef(0);
+  useEffect(() => () => clearTimeout(typed.current), []); // who has left is not brought back
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
   const table = useRows((row) => row.querySelector("a")?.click());
   useLabels(at.crawl, focused);
