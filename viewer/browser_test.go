@@ -16,6 +16,28 @@ import (
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
+// faint are the texts of a page whose contrast is less than 4.5, with that.
+//
+// Source: WCAG 2.2, success criterion 1.4.3.
+const faint = `(() => {
+	const pen = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
+	const known = {};
+	const rgba = (c) => known[c] ??= (pen.clearRect(0, 0, 1, 1), pen.fillStyle = c, pen.fillRect(0, 0, 1, 1), [...pen.getImageData(0, 0, 1, 1).data]);
+	const light = (c) => { const [r, g, b] = rgba(c).map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+	const out = new Set(), texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	while (texts.nextNode()) {
+		const e = texts.currentNode.parentElement, tile = e.closest(".tile");
+		if (!texts.currentNode.data.trim() || e.closest("title, option, :disabled, [hidden]") || !e.getClientRects().length) continue;
+		let under = e;
+		while (under && !rgba(getComputedStyle(under).backgroundColor)[3]) under = under.parentElement;
+		const back = light(tile ? getComputedStyle(tile.querySelector("rect")).fill : under ? getComputedStyle(under).backgroundColor : "white");
+		const front = light(getComputedStyle(e)[tile ? "fill" : "color"]);
+		const contrast = (Math.max(front, back) + .05) / (Math.min(front, back) + .05);
+		if (contrast < 4.5) out.add(contrast.toFixed(2) + " " + texts.currentNode.data.trim().slice(0, 40));
+	}
+	return [...out];
+})()`
+
 // The screens are gone through with keys; each fits narrow and wide windows, in both
 // colour schemes, and asks nobody but the server.
 func TestInChromium(t *testing.T) {
@@ -35,10 +57,10 @@ func TestInChromium(t *testing.T) {
 	b.Call("Input.insertText", map[string]any{"text": "hive"}, nil)
 	b.Until(`document.querySelectorAll("table.pages tbody tr").length === 1`)
 	b.Eval(`document.activeElement.blur()`)
-	b.Press("j")
+	b.Press("J")
 	b.Press("Enter")
 	b.Until(`document.querySelector("h1")?.textContent === "Hive" && document.querySelectorAll(".way li").length === 3 && document.querySelector(".parts")?.textContent.includes("lives in a hive")`)
-	b.Press("i")
+	b.Press("I")
 	b.Until(`document.querySelector(".said")?.textContent.startsWith("Act 1: irrelevant https://")`)
 	b.Press("3")
 	b.Until(`document.querySelector(".graph canvas[data-drawn=true]")`)
@@ -62,6 +84,15 @@ func TestInChromium(t *testing.T) {
 				}
 				if got := b.Eval(`[...document.querySelectorAll("a, button, input, select")].filter(e => !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length || e.title)).map(e => e.outerHTML)`); got != "[]" {
 					t.Errorf("%s has controls without a name: %s", screen, got)
+				}
+				if got := b.Eval(`[...document.querySelectorAll("a[aria-label], button[aria-label]")].filter(e => /\w/.test(e.textContent) && !e.getAttribute("aria-label").toLowerCase().includes(e.textContent.trim().toLowerCase())).map(e => e.outerHTML)`); got != "[]" {
+					t.Errorf("%s has controls whose names are not what is seen: %s", screen, got)
+				}
+				if got := b.Eval(`[...document.querySelectorAll("th")].filter(e => !e.textContent.trim()).map(e => e.outerHTML)`); got != "[]" {
+					t.Errorf("%s has columns without a name: %s", screen, got)
+				}
+				if got := b.Eval(faint); got != "[]" {
+					t.Errorf("%s (dark: %v) has text that is hard to read: %s", screen, dark, got)
 				}
 			}
 		}
@@ -113,7 +144,7 @@ func TestCurvesInChromium(t *testing.T) {
 		for _, dark := range []bool{false, true} {
 			b.Resize(width, 900, dark)
 			b.Until(`document.documentElement.scrollWidth <= innerWidth`) // the curve follows the window
-			line := "179,112,10"
+			line := "154,95,6"
 			if dark {
 				line = "240,180,41"
 			}

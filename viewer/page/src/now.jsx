@@ -115,7 +115,7 @@ function Hosts({ crawl, stamp }) {
         ))}</tr></thead>
         <tbody>{data?.hosts.map((h) => (
           <tr key={h.host}>{columns.map(([key, , show]) => (
-            <td key={key} class={key === "host" ? "text" : "n"}>{key === "host" ? <><a href={to(crawl, "pages", { host: h.host })}>{h.host}</a>{h.down && <em class="down"> does not answer</em>} <a class="soft" href={to(crawl, "steer", { place: h.host })} aria-label={`Mute or boost ${h.host}`}>steer</a></> : show(h)}</td>
+            <td key={key} class={key === "host" ? "text" : "n"}>{key === "host" ? <><a href={to(crawl, "pages", { host: h.host })}>{h.host}</a>{h.down && <em class="down"> does not answer</em>} <a class="soft" href={to(crawl, "steer", { place: h.host })} aria-label={`steer ${h.host}`} title="mute or boost it">steer</a></> : show(h)}</td>
           ))}</tr>
         ))}</tbody>
       </table></div>

@@ -137,7 +137,7 @@ export function useRows(open) {
   useEffect(() => {
     const press = (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-      const step = { j: 1, k: -1 }[e.key];
+      const step = { j: 1, k: -1 }[e.key.toLowerCase()];
       if (!step || !table.current) return;
       const links = [...table.current.querySelectorAll("tbody tr a")];
       const i = links.indexOf(document.activeElement);

@@ -38,7 +38,7 @@ export function useLabels(crawl, url) {
   useLayoutEffect(() => {
     const press = (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-      const label = labels.find(([, , key]) => key.toLowerCase() === e.key);
+      const label = labels.find(([, , key]) => key === e.key.toUpperCase());
       const of = label && url();
       if (of) { e.preventDefault(); say(crawl, { do: label[0], url: of }); }
     };
@@ -104,7 +104,7 @@ export function Steer({ at, state }) {
         {error && <p class="notice" role="alert">{error}</p>}
         {data && acts.length === 0 && <p class="soft empty">Nothing yet.</p>}
         {acts.length > 0 && <div class="scroll"><table class="acts">
-          <thead><tr><th class="n">Act</th><th>What</th><th>Taken in</th><th /></tr></thead>
+          <thead><tr><th class="n">Act</th><th>What</th><th>Taken in</th><th><span class="hidden">Undo</span></th></tr></thead>
           <tbody>{acts.map((a) => (
             <tr key={a.number} class={a.undone || a.refused ? "gone" : ""}>
               <td class="n">{a.number || "–"}</td>
