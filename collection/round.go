@@ -92,6 +92,30 @@ func (c Collection) Rounds() (last int, err error) {
 	return last, err
 }
 
+// RoundsBefore are the rounds before this one, whose archives hold bodies that its own refers
+// to: round 0 first. Of a folder that is no round there are none.
+func (c Collection) RoundsBefore() (before []Collection, err error) {
+	first, n, err := c.numbered()
+	for i := range n {
+		before = append(before, first.Round(i))
+	}
+	return before, err
+}
+
+// numbered is the first crawl of the collection that a round is of, and the number of the
+// round; 0 where its folder is not in that of the crawl.
+func (c Collection) numbered() (first Collection, n int, err error) {
+	dir, err := filepath.Abs(c.dir)
+	if err != nil {
+		return first, 0, err
+	}
+	first = At(filepath.Dir(filepath.Dir(dir)))
+	if n, err = strconv.Atoi(filepath.Base(dir)); err != nil || n < 1 || first.Round(n).dir != dir {
+		return first, 0, nil
+	}
+	return first, n, nil
+}
+
 // KnownFile is the path of known.jsonl.
 func (c Collection) KnownFile() string { return filepath.Join(c.dir, "known.jsonl") }
 
@@ -176,7 +200,11 @@ func (c Collection) earlier(ctx context.Context, e *earlierRounds, u web.URL) (*
 	}
 	f := e.finders[n]
 	if f == nil {
-		f = At(filepath.Dir(filepath.Dir(c.dir))).Round(n).Finder()
+		first, _, err := c.numbered()
+		if err != nil {
+			return nil, err
+		}
+		f = first.Round(n).Finder()
 		e.finders[n] = f
 	}
 	return f.Response(ctx, u)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -312,8 +313,23 @@ func (x WARCs) feed(ctx context.Context, b *builder) error {
 		}
 		files = append(files, list...)
 	}
-	revisits := 0
+	bodies, err := x.records(ctx, b, files, nil)
+	if err != nil {
+		return err
+	}
+	if len(bodies) > 0 {
+		b.note("%d revisit records hold no body: they are kept, and not served", len(bodies))
+	}
+	return nil
+}
+
+// records hands over the records of files; of responses those alone whose ids are wanted, and
+// nothing else, unless wanted is nil. It tells the ids of the records that revisits refer to.
+func (x WARCs) records(ctx context.Context, b *builder, files []string, wanted func(id string) bool) (bodies []string, err error) {
 	for rec, err := range store.Records(files...) {
+		if err == nil && wanted != nil && !(rec.Type() == "response" && wanted(rec.Get("WARC-Record-ID"))) {
+			continue
+		}
 		var block []byte
 		if err == nil && rec.Length > maxBody {
 			b.note("%s, offset %d: a record of %d bytes: left out", rec.File, rec.Offset, rec.Length)
@@ -330,19 +346,16 @@ func (x WARCs) feed(ctx context.Context, b *builder) error {
 			continue // the next step tells the damage
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if rec.Type() == "revisit" {
-			revisits++
+			bodies = append(bodies, rec.Get("WARC-Refers-To"))
 		}
 		if err := b.put(ctx, func() result { return x.record(b, rec, block) }); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if revisits > 0 {
-		b.note("%d revisit records hold no body: they are kept, and not served", revisits)
-	}
-	return nil
+	return bodies, nil
 }
 
 func (WARCs) record(b *builder, rec *store.Record, block []byte) result {
@@ -373,10 +386,12 @@ func (x Recorded) finish(b *builder) error { return Exchange(x).finish(b) }
 const (
 	crawlArchive = "archive"
 	crawlJob     = "job.yaml"
+	crawlAgain   = "again" // holds the rounds, as package collection has it
 )
 
 // Crawl is the folder of a crawl: its archive, its rules for addresses and, as
-// the one topic, what its job asked for. What the crawl's judge held relevant is no truth, so the topic
+// the one topic, what its job asked for. Of a round the bodies that have not changed since
+// are those of earlier rounds. What the crawl's judge held relevant is no truth, so the topic
 // has none.
 type Crawl struct{ Dir string }
 
@@ -452,7 +467,63 @@ func languageCodes(tags []string) (codes, without []string) {
 }
 
 func (x Crawl) feed(ctx context.Context, b *builder) error {
-	return WARCs{[]string{filepath.Join(x.Dir, crawlArchive)}}.feed(ctx, b)
+	earlier, err := x.earlier()
+	if err != nil {
+		return err
+	}
+	archive := filepath.Join(x.Dir, crawlArchive)
+	if len(earlier) == 0 {
+		return WARCs{[]string{archive}}.feed(ctx, b)
+	}
+	files, err := store.Paths(archive)
+	if err != nil {
+		return err
+	}
+	bodies, err := WARCs{}.records(ctx, b, files, nil)
+	if err != nil {
+		return err
+	}
+	missing := map[string]bool{}
+	for _, id := range bodies {
+		missing[id] = true
+	}
+	for _, dir := range earlier {
+		files, err := store.Paths(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := (WARCs{}).records(ctx, b, files, func(id string) bool {
+			found := missing[id]
+			delete(missing, id)
+			return found
+		}); err != nil {
+			return err
+		}
+	}
+	if n := len(missing); n > 0 {
+		b.note("the bodies of %d pages that were as before are in no archive of an earlier round: they are not served", n)
+	}
+	return nil
+}
+
+// earlier are the archives of the rounds before that of the folder, the last one first.
+func (x Crawl) earlier() (archives []string, err error) {
+	dir, err := filepath.Abs(x.Dir)
+	if err != nil {
+		return nil, err
+	}
+	rounds := filepath.Dir(dir)
+	n, err := strconv.Atoi(filepath.Base(dir))
+	if err != nil || n < 1 || filepath.Base(rounds) != crawlAgain {
+		return nil, nil
+	}
+	for i := n - 1; i > 0; i-- {
+		archives = append(archives, filepath.Join(rounds, fmt.Sprintf("%04d", i), crawlArchive))
+	}
+	return append(archives, filepath.Join(filepath.Dir(rounds), crawlArchive)), nil
 }
 
 // Made is a web whose pages come from code.

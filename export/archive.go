@@ -8,6 +8,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/store"
@@ -50,55 +53,125 @@ func (in *Input) entries(ctx context.Context, s *survey, i int, c collection.Col
 
 // archive copies the records of all collections that are exported: for each WARC file
 // with records, create gives what it is written to. note is told each record as it
-// lies in the copy, with the name of that.
+// lies in the copy, with the name of that. Of a round the records of earlier rounds
+// follow that hold the bodies which its revisit records refer to.
 //
 // Records are copied byte for byte; what is damaged, or left out, is not there.
 func (in *Input) archive(ctx context.Context, s *survey, g *gaps, create func(name string) (io.Writer, error), note func(store.Entry, string) error) error {
+	a := archiveCopy{g: g, create: create, note: note}
+	defer a.close()
 	for i, c := range in.Collections {
-		var src *os.File
-		var out io.Writer
-		var name string
-		var written int64
-		err := func() error {
-			for e, err := range in.entries(ctx, s, i, c, g) {
-				if err != nil {
-					return err
-				}
-				if e.Length == 0 {
-					g.add(fmt.Errorf("%s, offset %d: the record of %.200q shares a gzip member with others and was left out: zip the file record by record", e.File, e.Offset, e.Target))
-					continue
-				}
-				if src == nil || src.Name() != e.File {
-					if src != nil {
-						src.Close() // it was only read
-					}
-					if src, err = os.Open(e.File); err != nil {
-						return err
-					}
-					if name = filepath.Base(e.File); len(in.Collections) > 1 {
-						name = fmt.Sprintf("%d-%s", i+1, name)
-					}
-					if out, err = create(name); err != nil {
-						return err
-					}
-					written = 0
-				}
-				if _, err := io.Copy(out, io.NewSectionReader(src, e.Offset, e.Length)); err != nil {
-					return err
-				}
-				e.Offset, written = written, written+e.Length
-				if err := note(e, name); err != nil {
-					return err
-				}
-			}
-			return nil
-		}()
-		if src != nil {
-			src.Close() // it was only read
+		prefix := ""
+		if len(in.Collections) > 1 {
+			prefix = fmt.Sprintf("%d-", i+1)
 		}
-		if err != nil {
+		bodies := map[uint64]bool{} // by the hashes of the ids of their records
+		for e, err := range in.entries(ctx, s, i, c, g) {
+			if err != nil {
+				return err
+			}
+			if e.Type == "revisit" {
+				bodies[xxh3.HashString(e.Of)] = true
+			}
+			if err := a.add(e, prefix); err != nil {
+				return err
+			}
+		}
+		if err := in.earlier(ctx, c, bodies, prefix, &a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// earlier copies the records of the rounds before c that hold bodies. What another of the
+// collections holds is copied with that.
+func (in *Input) earlier(ctx context.Context, c collection.Collection, bodies map[uint64]bool, prefix string, a *archiveCopy) error {
+	before, err := c.RoundsBefore()
+	if err != nil {
+		return err
+	}
+	for n, round := range slices.Backward(before) {
+		if len(bodies) == 0 {
+			return nil
+		}
+		paths, err := round.ArchiveFiles()
+		if err != nil {
+			return err
+		}
+		whole := slices.ContainsFunc(in.Collections, func(other collection.Collection) bool { return sameFolder(other.Dir(), round.Dir()) })
+		for e, err := range store.Index(paths...) {
+			var damage *store.Damage
+			switch id := xxh3.HashString(e.ID); {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.As(err, &damage):
+				continue // what is missed for it is told below
+			case err != nil:
+				return err
+			case e.Type == "response" && bodies[id]:
+				delete(bodies, id)
+				if whole {
+					continue
+				}
+				if err := a.add(e, fmt.Sprintf("%sround-%d-", prefix, n)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if n := len(bodies); n > 0 {
+		a.g.add(fmt.Errorf("%s: the bodies of %d pages that were as before are in no archive of an earlier round: put the folders of these back", c.Dir(), n))
+	}
+	return nil
+}
+
+// sameFolder tells whether two paths lead to one folder.
+func sameFolder(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// archiveCopy copies records, file by file.
+type archiveCopy struct {
+	g       *gaps
+	create  func(name string) (io.Writer, error)
+	note    func(store.Entry, string) error
+	src     *os.File
+	out     io.Writer
+	name    string
+	written int64
+}
+
+func (a *archiveCopy) close() {
+	if a.src != nil {
+		a.src.Close() // it was only read
+	}
+}
+
+// add copies a record. The copy of its file is named as that is, behind prefix.
+func (a *archiveCopy) add(e store.Entry, prefix string) (err error) {
+	if e.Length == 0 {
+		a.g.add(fmt.Errorf("%s, offset %d: the record of %.200q shares a gzip member with others and was left out: zip the file record by record", e.File, e.Offset, e.Target))
+		return nil
+	}
+	if name := prefix + filepath.Base(e.File); a.src == nil || a.src.Name() != e.File || a.name != name {
+		a.close()
+		if a.src, err = os.Open(e.File); err != nil {
+			return err
+		}
+		a.name, a.written = name, 0
+		if a.out, err = a.create(a.name); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(a.out, io.NewSectionReader(a.src, e.Offset, e.Length)); err != nil {
+		return err
+	}
+	e.Offset, a.written = a.written, a.written+e.Length
+	return a.note(e, a.name)
 }

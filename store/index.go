@@ -36,7 +36,7 @@ type Entry struct {
 	Inner  int64
 	Length int64 // bytes in the file; 0 where records share a gzip member
 	ID     string
-	Of     string // ID of the response that a conversion is of
+	Of     string // ID of the response that a conversion is of, or that holds the body of a revisit
 	Asked  bool   // see Record.Asked
 }
 
