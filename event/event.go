@@ -164,6 +164,10 @@ type Rendered struct {
 	AsSent bool       `json:"as_sent,omitempty"`
 }
 
+// InPart tells that the body came whole and a part of it was not read: it is damaged there, or
+// larger than its reader takes.
+func (e Fetched) InPart() bool { return e.Truncated && e.Cut == "" }
+
 // Failed is a fetch that brought no page.
 type Failed struct {
 	At

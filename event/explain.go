@@ -35,6 +35,8 @@ type Explanation struct {
 	To     web.URL // where a redirect from it points
 	// Cut says why the end of a fetched page is missing, as Fetched.Cut; "" if it is not.
 	Cut string
+	// InPart tells that a part of a fetched page was not read, as Fetched.InPart.
+	InPart bool
 	// Rendered is what rendering the page brought, nil where it was not rendered.
 	Rendered *Rendered
 	// Like is the page that it repeats, of a duplicate or a near-copy; Likeness is by how much
@@ -207,7 +209,7 @@ func (x *explainer) follow(e Event) {
 		if e.URL == x.URL {
 			x.from = e.From
 			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered = Taken, e.Reason, "", e.Cut, e.Rendered
-			x.Like, x.Likeness = e.Like, e.Likeness
+			x.Like, x.Likeness, x.InPart = e.Like, e.Likeness, e.InPart()
 			if e.Reason == web.ReasonDuplicate {
 				x.digest = e.Digest
 			}

@@ -31,6 +31,9 @@ type Summary struct {
 	// Cut counts, among Pages, those whose body is not whole, by what cut it: length,
 	// time, disconnect.
 	Cut map[string]int
+	// InPart counts, among Pages, those whose body is whole and of which a part was not read:
+	// the document is damaged there, or larger than its reader takes.
+	InPart int
 	// Rendered counts, among Pages, those that a browser rendered, and RenderEnded those of
 	// them that it ended before they were done, by reason.
 	Rendered    int
@@ -241,6 +244,9 @@ func (s *Summary) page(e Fetched) {
 			s.Cut = map[string]int{}
 		}
 		s.Cut[e.Cut]++
+	}
+	if e.InPart() {
+		s.InPart++
 	}
 	if e.Rendered != nil {
 		s.Rendered++

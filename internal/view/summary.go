@@ -35,6 +35,9 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 	if len(s.Cut) > 0 {
 		line("cut short", "%s", cutShort(s.Cut))
 	}
+	if s.InPart > 0 {
+		line("read in part", "%s, as they are damaged or larger than a reader takes", terminal.Count(s.InPart, "page"))
+	}
 	if s.Rendered > 0 {
 		line("rendered", "%s%s", terminal.Number(s.Rendered), of(s.RenderEnded))
 	}

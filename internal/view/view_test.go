@@ -99,6 +99,11 @@ func TestViews(t *testing.T) {
 						})
 					}
 				}
+				if d.HasArg("part") {
+					for i := range 2 {
+						events = append(events, event.Fetched{At: event.At{At: now}, Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://part.example/%d", i))}, Truncated: true})
+					}
+				}
 				if d.HasArg("hostile") {
 					for i, s := range hostile {
 						now = now.Add(time.Second)

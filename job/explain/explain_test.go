@@ -60,7 +60,7 @@ func mystery(t *testing.T) (events []event.Event) {
 		},
 		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt", Cut: "time"},
 		event.Fetched{
-			At: at(9), Visit: visit("brew.example/links", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true,
+			At: at(9), Visit: visit("brew.example/links", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true, Truncated: true,
 			Queued: []event.Found{
 				{URL: u("shop.example/item/1"), Priority: 0.3}, {URL: u("busy.example/"), Priority: 0.3},
 				{URL: u("down.example/"), Priority: 0.3}, {URL: u("cut.example/"), Priority: 0.3},

@@ -123,6 +123,9 @@ func verdict(x *event.Explanation) string {
 		if x.Cut != "" {
 			s += " Its end is missing: " + terminal.Untrusted(web.CutMeaning(x.Cut), 40) + "."
 		}
+		if x.InPart {
+			s += " A part of it was not read: it is damaged there, or larger than a reader takes."
+		}
 		if r := x.Rendered; r != nil {
 			s += " " + renderedBy(r)
 		}

@@ -206,15 +206,22 @@ func readCSV(src []byte, w *Writer) {
 	w.Untitled()
 	w.Open("table")
 	defer w.Close("table")
-	cell := "th"
+	cell, begins := "th", int64(0) // of the last row, in bytes
 	for !w.Full() {
+		at := r.InputOffset()
 		row, err := r.Read()
+		if err == nil {
+			begins = at
+		}
 		var wrong *csv.ParseError
 		switch {
 		case errors.As(err, &wrong):
 			w.Cut() // a line that is none
 			continue
 		case err != nil:
+			if isUnclosed(src[begins:], byte(comma)) {
+				w.Cut() // the rows that follow are in its last cell
+			}
 			return
 		}
 		w.Open("tr")
@@ -226,6 +233,38 @@ func readCSV(src []byte, w *Writer) {
 		w.Close("tr")
 		cell = "td"
 	}
+}
+
+// isUnclosed tells whether the last row of a table ends within a quotation, as the reader of
+// rows takes quotation marks.
+func isUnclosed(row []byte, comma byte) bool {
+	row = bytes.TrimLeft(row, "\r\n")
+	for len(row) > 0 {
+		if row[0] != '"' {
+			i := bytes.IndexByte(row, comma)
+			if i < 0 {
+				return false
+			}
+			row = row[i+1:]
+			continue
+		}
+		row = row[1:]
+		for within := true; within; {
+			i := bytes.IndexByte(row, '"')
+			if i < 0 {
+				return true
+			}
+			switch row = row[i+1:]; {
+			case len(row) == 0, row[0] == '\n', bytes.HasPrefix(row, []byte("\r\n")):
+				return false
+			case row[0] == comma:
+				row, within = row[1:], false
+			case row[0] == '"':
+				row = row[1:]
+			}
+		}
+	}
+	return false
 }
 
 // readJSON writes the texts and numbers of JSON, each behind its key; several values in
