@@ -333,7 +333,8 @@ func tree(page *web.Page, src []byte) *html.Node {
 }
 
 // contentType reads the type of a document and the label of its encoding from
-// the header, and the type from the first bytes where the header has none.
+// the header, and the type from the first bytes where the header has none. A page in HTML
+// is one whatever the header says, but for a text: that may show the source of a page.
 func contentType(r *web.Response) (mediaType, charset string) {
 	header := first(r.Header["Content-Type"])
 	mediaType, params, err := mime.ParseMediaType(header)
@@ -346,7 +347,21 @@ func contentType(r *web.Response) (mediaType, charset string) {
 	if !strings.Contains(mediaType, "/") || mediaType == "application/octet-stream" || mediaType == "unknown/unknown" || mediaType == "application/unknown" {
 		mediaType, _, _ = strings.Cut(http.DetectContentType(r.Body), ";")
 	}
+	if mediaType != "application/xhtml+xml" && !isText(mediaType) && beginsAsPage(r.Body) {
+		mediaType = "text/html"
+	}
 	return clean(mediaType, 100), charset
+}
+
+// beginsAsPage knows pages in HTML that begin as one.
+func beginsAsPage(body []byte) bool {
+	start := bytes.TrimLeft(bytes.TrimPrefix(body[:min(len(body), 1024)], []byte("\xef\xbb\xbf")), " \t\r\n\f")
+	for _, s := range []string{"<!doctype html", "<html"} {
+		if len(start) > len(s) && strings.EqualFold(string(start[:len(s)]), s) && strings.IndexByte(" \t\r\n\f>", start[len(s)]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Types are the media types that Parse understands.

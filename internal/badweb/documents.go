@@ -93,7 +93,7 @@ func (s *Server) documentList(sites map[string]site) (list []Scenario) {
 		return page(pdftest.Stream("/Filter /FlateDecode", b.String()))()
 	})
 	on("pdf-half", "a.pdf", pdfType, "damaged", func() []byte { return pdftest.Page("The waggle dance", "")[:600] })
-	on("pdf-not", "a.pdf", pdfType, "damaged", text("<!doctype html><title>Log in</title><p>%PDF-1.7 is for members."))
+	on("pdf-not", "a.pdf", pdfType, "", text("<!doctype html><title>Log in</title><p>%PDF-1.7 is for members."))
 
 	// Texts.
 	on("json-deep", "a.json", "application/json", "damaged", text(strings.Repeat("[", 400_000)))

@@ -115,6 +115,12 @@ func TestWhichKind(t *testing.T) {
 		{"sitemap.xml", "text/xml", "<urlset><url><loc>http://a.example/</loc></url></urlset>", document.SitemapType},
 		{"sitemap.txt", "text/plain", "http://a.example/\n", document.SitemapType},
 		{"other.xml", "text/xml", "<bees/>", ""},
+		{"a.pdf", "application/pdf", "\xef\xbb\xbf\n<!DOCTYPE HTML><title>Log in</title><p>bees", "text/html"},
+		{"a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "<html lang=en><p>bees</html>", "text/html"},
+		{"a", "application/json", "<!doctype html><p>bees", "text/html"},
+		{"a.pdf", "application/octet-stream", "<html><p>bees", "text/html"},
+		{"a.rtf", "application/pdf", "{\\rtf1 bees}", "application/rtf"},
+		{"a.txt", "text/plain", "<html><p>the source of a page", "text/plain"},
 		{"a.png", "image/png", "\x89PNG\r\n\x1a\nbees", ""},
 		{"a.zip", "application/zip", string(zipped(t, "-- bees.txt --\nbees\n")), ""},
 	} {
