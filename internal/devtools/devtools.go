@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // Options say how a browser is started. The zero value is one in its sandbox, with the
@@ -58,6 +60,7 @@ type Event struct {
 type Browser struct {
 	cmd   *exec.Cmd
 	dir   string
+	lock  io.Closer // of dir
 	event func(Event)
 	in    *os.File
 	out   chan []byte
@@ -139,13 +142,19 @@ func Start(ctx context.Context, o Options) (_ *Browser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "waggle-browser-")
+	sweep()
+	dir, err := os.MkdirTemp("", kept)
 	if err != nil {
 		return nil, err
 	}
-	b := &Browser{dir: dir, event: o.Event, out: make(chan []byte, maxUnsent), done: make(chan struct{}), waiting: map[int]chan answer{}}
+	lock, err := folder.Lock(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	b := &Browser{dir: dir, lock: lock, event: o.Event, out: make(chan []byte, maxUnsent), done: make(chan struct{}), waiting: map[int]chan answer{}}
 	if err := b.launch(program, o); err != nil {
 		os.RemoveAll(dir) // what is left of it stays among the temporary files
+		lock.Close()
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, startTime)
@@ -158,6 +167,27 @@ func Start(ctx context.Context, o Options) (_ *Browser, err error) {
 		return nil, b.refusal(program, err)
 	}
 	return b, nil
+}
+
+// kept begins the names of the folders that browsers write to.
+const kept = "waggle-browser-"
+
+// sweep removes the folders of browsers whose program was killed before it could: they hold
+// what a browser keeps of the pages it showed, cookies among that. One that is a minute old and
+// whose lock nobody holds is such.
+func sweep() {
+	entries, _ := os.ReadDir(os.TempDir()) // nothing is removed where it cannot be read
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), kept) || !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(os.TempDir(), e.Name())
+		info, err := e.Info()
+		if err != nil || !isOurs(info) || time.Since(info.ModTime()) < time.Minute || !folder.Exists(filepath.Join(dir, "lock")) || folder.Held(dir) {
+			continue
+		}
+		os.RemoveAll(dir) // what cannot be removed stays
+	}
 }
 
 // launch starts the process and the goroutines that serve its pipes.
@@ -430,7 +460,7 @@ func (b *Browser) leave(patience time.Duration) (err error) {
 		kill(b.cmd) // those of its processes that are left
 		<-waited
 		b.end(nil)
-		err = os.RemoveAll(b.dir)
+		err = errors.Join(os.RemoveAll(b.dir), b.lock.Close())
 	})
 	return err
 }
