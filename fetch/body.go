@@ -44,10 +44,10 @@ const maxCodings = 3
 func (c *client) readBody(ctx context.Context, t *timer, in *http.Response, out *web.Response, s *share, reserved int) error {
 	document := in.StatusCode < 300
 	limit := min(c.maxBody, maxErrorBody)
-	typed := in.Header.Get("Content-Type") != ""
+	look := document && c.types.Look(in.Header.Get("Content-Type"))
 	if document {
 		limit = c.maxBody
-		if typed {
+		if !look {
 			if f := c.types.Refuse(out, nil, in.ContentLength); f != nil {
 				return f
 			}
@@ -91,7 +91,7 @@ func (c *client) readBody(ctx context.Context, t *timer, in *http.Response, out 
 		body.count(cap(body.data))
 	}
 
-	if document && !typed {
+	if look {
 		body.fill(sniffed)
 		if f := c.types.Refuse(out, body.data, in.ContentLength); f != nil {
 			return f

@@ -17,6 +17,10 @@ import (
 // file, is asked for by that.
 type Types []string
 
+// TextOfAddresses stands among Types for a plain text that begins with addresses, one a line: a
+// sitemap has no media type of its own.
+const TextOfAddresses = "text/plain; of addresses"
+
 // DefaultTypes are the types of documents that a crawl understands.
 func DefaultTypes() Types { return Types{"text/html", "application/xhtml+xml"} }
 
@@ -24,7 +28,7 @@ func DefaultTypes() Types { return Types{"text/html", "application/xhtml+xml"} }
 const sniffed = 512
 
 // Refuse is the failure of a document that is of another type: by its header,
-// or where it has none by how it begins. It is nil for one that is wanted, and
+// or where it has none, or none that says enough (Look), by how it begins. It is nil for one that is wanted, and
 // for a response that is no document (of a status from 300 on). size is that of
 // the body in bytes, below 0 for unknown.
 func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
@@ -33,6 +37,9 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 	}
 	if kind := first(r.Header, "Content-Type"); kind != "" {
 		if t.want(kind) || isVague(kind) && t.named(r.URL) {
+			return nil
+		}
+		if t.Look(kind) && ofAddresses(start) {
 			return nil
 		}
 		return refusedType(r, size, "Content-Type %.100q", kind)
@@ -59,6 +66,31 @@ func (t Types) want(contentType string) bool {
 	return slices.Contains(t, mime) || slices.Contains(t, "*/*")
 }
 
+// Look tells whether a document is known by how it begins, given its Content-Type, which may be
+// none.
+func (t Types) Look(contentType string) bool {
+	mime, _, _ := strings.Cut(contentType, ";")
+	return contentType == "" || strings.EqualFold(strings.TrimSpace(mime), "text/plain") && slices.Contains(t, TextOfAddresses) && !t.want(contentType)
+}
+
+// ofAddresses tells whether a text begins with addresses, one a line.
+func ofAddresses(start []byte) bool {
+	start = bytes.TrimPrefix(start[:min(len(start), sniffed)], []byte("\xef\xbb\xbf"))
+	found := false
+	for line := range bytes.Lines(start) {
+		s := strings.ToLower(string(bytes.TrimSpace(line)))
+		switch {
+		case s == "":
+		case bytes.HasSuffix(line, []byte("\n")), !found:
+			if !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") || strings.ContainsAny(s, " \t") {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
 // isVague knows the media types that tell no more of a document than that it is a file.
 func isVague(contentType string) bool {
 	mime, _, _ := strings.Cut(contentType, ";")
@@ -80,7 +112,7 @@ func (t Types) named(u web.URL) bool {
 func (t Types) accept() string {
 	var types []string
 	for _, x := range t {
-		if !strings.HasPrefix(x, ".") {
+		if !strings.HasPrefix(x, ".") && x != TextOfAddresses {
 			types = append(types, x)
 		}
 	}

@@ -76,7 +76,7 @@ func (j *Job) types() (out fetch.Types) {
 	}
 	if j.from(parse.SourceSitemaps) {
 		d, _ := document.Named(string(document.Sitemap))
-		out = append(out, append(d.Types, ".xml", ".gz")...)
+		out = append(out, append(d.Types, ".xml", ".gz", fetch.TextOfAddresses)...)
 	}
 	if j.from(parse.SourceFeeds) {
 		d, _ := document.Named(string(document.Feed))

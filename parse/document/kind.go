@@ -217,8 +217,26 @@ func rootName(body []byte) string {
 	}
 }
 
-// isSitemapText knows sitemaps in plain text: by their name, as nothing in them tells.
+// isSitemapText knows sitemaps in plain text: by their name, and by what they hold, which is
+// addresses alone, one a line.
 func isSitemapText(r *web.Response) bool {
 	name := strings.ToLower(path.Base(r.URL.Path()))
-	return strings.HasPrefix(name, "sitemap") && strings.HasSuffix(name, ".txt")
+	if strings.HasPrefix(name, "sitemap") && strings.HasSuffix(name, ".txt") {
+		return true
+	}
+	found := false
+	for line := range bytes.Lines(withoutMark(r.Body)) {
+		s := string(bytes.TrimSpace(line))
+		if s == "" {
+			continue
+		}
+		if !hasScheme(s) || strings.HasPrefix(s, "//") || strings.ContainsAny(s, " \t") {
+			return false
+		}
+		found = true
+	}
+	return found
 }
+
+// withoutMark is a text in UTF-8 without the mark that may stand before it.
+func withoutMark(src []byte) []byte { return bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) }

@@ -148,7 +148,7 @@ func ReadSitemap(src []byte, l Limits, yield func(Listed) bool) error {
 	}
 	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) && rootName(src) == "" {
 		found := false
-		for line := range bytes.Lines(src) {
+		for line := range bytes.Lines(withoutMark(src)) {
 			s := strings.TrimSpace(string(line))
 			if !hasScheme(s) {
 				continue
