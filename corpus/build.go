@@ -120,7 +120,7 @@ func Build(ctx context.Context, dir string, src Source, o Options) (built Built,
 	if err := b.run(ctx, src); err != nil {
 		return Built{}, err
 	}
-	if err := b.finish(); err != nil {
+	if err := b.finish(src); err != nil {
 		return Built{}, fmt.Errorf("building %s: %w", dir, err)
 	}
 	if err := replace(tmp, dir); err != nil {
@@ -130,7 +130,7 @@ func Build(ctx context.Context, dir string, src Source, o Options) (built Built,
 }
 
 // finish counts what was recorded and writes the manifest.
-func (b *builder) finish() error {
+func (b *builder) finish(src Source) error {
 	if len(b.seen) == 0 {
 		return fmt.Errorf("the source holds no page%s", notes(b.built.Notes))
 	}
@@ -145,7 +145,10 @@ func (b *builder) finish() error {
 	}
 	c := w.Count()
 	b.built.Manifest.Synthetic = b.built.Manifest.Synthetic || w.marked()
-	if err := w.Close(); err != nil {
+	if x, ok := src.(Listed); ok {
+		err = x.add(b, w)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
 		return err
 	}
 	b.built.Count = c

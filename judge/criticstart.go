@@ -70,8 +70,8 @@ func (c *Critic) Start(focus []string) (s Start, err error) {
 	}
 	for _, topic := range focus {
 		path, _ := taxonomy.Clean(topic) // Focus has
-		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-			if name = strings.ReplaceAll(name, "_", " "); name != "" && !slices.Contains(s.Keywords, name) {
+		for _, name := range taxonomy.Keywords(path) {
+			if !slices.Contains(s.Keywords, name) {
 				s.Keywords = append(s.Keywords, name)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
 )
 
 // webBuildCmd is `waggle web build`.
@@ -27,6 +28,7 @@ type webBuildCmd struct {
 	Description string `placeholder:"TEXT" help:"What it contains."`
 	Source      string `placeholder:"TEXT" help:"Where it comes from."`
 	Licence     string `placeholder:"TEXT" help:"The licence of its pages."`
+	Taxonomy    string `placeholder:"FILE" help:"Add each topic of a taxonomy (waggle topic import, prune) of which four pages or more are recorded: half of them for seeds and examples, the others to be found."`
 	Debs        string `placeholder:"DIR" help:"Take the .deb files of a table from here instead of downloading them."`
 	Force       bool   `help:"Replace the recorded web that is there."`
 }
@@ -73,11 +75,51 @@ func (c *webBuildCmd) origin() (corpus.Source, error) {
 	return src, nil
 }
 
+// listedTopics are the topics of a taxonomy that have examples with addresses of their
+// own, in its order; of a name like /Arts/Folk_music the topic is Arts-Folk_music.
+func listedTopics(file string) ([]corpus.ListedTopic, error) {
+	in, err := taxonomy.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var out []corpus.ListedTopic
+	of := map[string]int{} // path → index of out
+	for e, err := range taxonomy.Read(in, file) {
+		if err != nil {
+			return nil, err
+		}
+		if _, local := e.File(); local || e.Source == "" || e.Topic == "/" {
+			continue
+		}
+		i, known := of[e.Topic]
+		if !known {
+			i = len(out)
+			of[e.Topic] = i
+			out = append(out, corpus.ListedTopic{
+				Name: strings.ReplaceAll(strings.Trim(e.Topic, "/"), "/", "-"), Keywords: taxonomy.Keywords(e.Topic),
+			})
+		}
+		out[i].Pages = append(out[i].Pages, corpus.ListedPage{Address: e.Source, Title: e.Title, Description: e.Description})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no topic with an example that has an address", file)
+	}
+	return out, nil
+}
+
 // Run builds.
 func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	src, err := c.origin()
 	if err != nil {
 		return exit{exitUsage, err}
+	}
+	if c.Taxonomy != "" {
+		topics, err := listedTopics(c.Taxonomy)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		src = corpus.Listed{Of: src, Topics: topics}
 	}
 	meter := terminal.NewMeter(io.err)
 	built, err := corpus.Build(ctx, c.Out, src, corpus.Options{

@@ -198,6 +198,16 @@ func Clean(path string) (string, error) {
 	return clean, nil
 }
 
+// Keywords are the names on a clean path, each once, with spaces for underscores.
+func Keywords(path string) (out []string) {
+	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if name = strings.ReplaceAll(name, "_", " "); name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // plain is s in one line of valid UTF-8 without control characters, cut to max
 // bytes between characters.
 func plain(s string, max int) string {

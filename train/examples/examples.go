@@ -55,7 +55,6 @@ func Read(name string) (*List, error) {
 		if len(w.examples) == maxExamples {
 			return nil, fmt.Errorf("%s holds more than %s examples: cut it down with waggle topic prune", name, terminal.Number(maxExamples))
 		}
-		e.Title, e.Description = "", ""
 		w.examples = append(w.examples, e)
 		if _, ok := e.File(); ok {
 			continue
