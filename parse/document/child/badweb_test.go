@@ -34,7 +34,7 @@ func TestBadDocuments(t *testing.T) {
 		types = append(types, d.Types...)
 	}
 	fetcher, err := fetch.New(fetch.Options{
-		Contact: "test@bad.test", Delay: -1, OwnHosts: []string{"bad.test"}, Timeout: 10 * time.Second, MaxBody: 2 << 20,
+		Contact: "test@bad.test", Delay: -1, OwnHosts: []string{"bad.test"}, Timeout: time.Minute, MaxBody: 2 << 20,
 		CAs: bad.CAs(), Resolver: bad, Connect: bad.Connect, Types: types,
 	})
 	if err != nil {

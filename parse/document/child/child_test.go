@@ -141,6 +141,9 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// byClock is said of a document that took longer than it may by the clock.
+const byClock = "beyond the bounds of a document: it took too long"
+
 // A document that takes over its reader gets nothing but that: no file, no connection,
 // no program, a bounded time and memory; and the next document is read all the same.
 func TestConfined(t *testing.T) {
@@ -157,6 +160,10 @@ func TestConfined(t *testing.T) {
 		}
 		for range 2 { // in a process that has read others, and in a new one
 			html, _, err := p.HTML(document.Text, []byte(c.do), "")
+			for tries := 0; tries < 20 && saidOf(html, err) == byClock; tries++ {
+				// Other programs keep the processors from it: it has three times as long as it may use of them.
+				html, _, err = p.HTML(document.Text, []byte(c.do), "")
+			}
 			if got := saidOf(html, err); got != c.want {
 				t.Errorf("%s: %s, want %s", c.do, got, c.want)
 			}
@@ -166,7 +173,7 @@ func TestConfined(t *testing.T) {
 		}
 	}
 	asleep := newPool(t, Options{Workers: 1, Time: 50 * time.Millisecond}, "misbehave")
-	if html, _, err := asleep.HTML(document.Text, []byte("sleep"), ""); saidOf(html, err) != "beyond the bounds of a document: it took too long" {
+	if html, _, err := asleep.HTML(document.Text, []byte("sleep"), ""); saidOf(html, err) != byClock {
 		t.Errorf("asleep: %s", saidOf(html, err))
 	}
 }
