@@ -38,7 +38,8 @@ type page struct {
 
 	context, target, session string // of the browser
 
-	rested chan struct{} // holds a value when the page's clock has come to its end
+	rested  chan struct{} // holds a value when the page's clock has come to its end
+	undrawn bool          // the browser does not draw it
 
 	mu       sync.Mutex
 	out      web.Rendering

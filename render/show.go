@@ -20,6 +20,12 @@ const (
 	moreTime  = 10 * time.Second       // the same, after it was scrolled
 )
 
+// Bounds of a wait until a page is drawn, by the clock.
+const (
+	frameTime  = 2 * time.Second
+	mostFrames = 3
+)
+
 // script is run in a world of its own: it sees the document and nothing of the page's
 // scripts, and these see nothing of it.
 //
@@ -88,9 +94,22 @@ func (p *page) run(d time.Duration) error {
 }
 
 // frame has the page drawn, as far as a page without a window is: observers of what is in
-// sight are told with that.
+// sight are told with that. Where the processors are busy it happens that a browser never
+// draws a page: then that is waited for once, and it is shown without.
 func (p *page) frame() error {
-	return p.evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`, nil)
+	for n := 0; n < mostFrames && !p.undrawn; n++ {
+		ctx, cancel := context.WithTimeout(p.ctx, frameTime)
+		err := p.evaluateIn(ctx, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`, nil)
+		cancel()
+		if p.ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if err := p.run(slice); err != nil {
+			return err
+		}
+	}
+	p.undrawn = true
+	return nil
 }
 
 // more scrolls to the end of the page, and presses what loads more, until that has
