@@ -226,6 +226,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		Took: seconds(by.Took), SentWords: sent.words, Words: now.words, SentLinks: len(sent.links), Links: len(now.links),
 		Requests: by.Requests, Refused: by.Refused, Scrolls: by.Scrolls, Clicks: by.Clicks, Routes: by.Routes,
 		Ended: by.Ended, Detail: clip(by.Detail, 300), AsSent: by.Body == nil,
+		Again: max(by.Tries-1, 0),
 	}
 	a.rendered.fresh = now.fresh(sent)
 	return shown, nil

@@ -162,6 +162,8 @@ type Rendered struct {
 	Ended  web.Reason `json:"ended,omitempty"`
 	Detail string     `json:"detail,omitempty"`
 	AsSent bool       `json:"as_sent,omitempty"`
+	// Again is how often it was given to another browser, as the one before was gone.
+	Again int `json:"again,omitempty"`
 }
 
 // InPart tells that the body came whole and a part of it was not read: it is damaged there, or

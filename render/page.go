@@ -55,6 +55,7 @@ type page struct {
 	workers  int
 	moved    web.URL // where a script led
 	lost     bool    // the document is another's, or gone
+	crashed  bool    // its process in the browser is gone
 	turns    map[string]*sync.Mutex
 	answered map[int]web.Resource // by their place among the requests
 	answers  map[web.URL]*web.Response
@@ -89,9 +90,17 @@ func (s *slot) prepare(ctx context.Context, b *devtools.Browser, agent string) e
 	return nil
 }
 
-// render renders a page in the browser of a slot. whole tells whether the browser can be
-// used again.
-func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (_ *web.Rendering, whole bool) {
+// left is what a page left of its browser.
+type left uint8
+
+const (
+	browserWhole left = iota // another page can have it
+	browserSpent             // it must be killed
+	browserGone              // and it was gone before the page had been shown
+)
+
+// render renders a page in the browser of a slot.
+func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (*web.Rendering, left) {
 	p := &page{
 		pool: pool, browser: s.browser, agent: s.agent, asked: r, rested: make(chan struct{}, 1),
 		frames: map[string]bool{}, turns: map[string]*sync.Mutex{}, answered: map[int]web.Resource{}, answers: map[web.URL]*web.Response{},
@@ -112,11 +121,27 @@ func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (_ *web.
 	body := p.take(ctx)
 	p.takeCookies(ctx)
 	p.stop(nil)
-	whole = p.close(ctx)
+	whole := p.close(ctx)
 	<-watched
 	p.work.Wait()
 	s.set(nil)
-	return p.rendering(body), whole
+	out := p.rendering(body)
+	switch {
+	case out.Ended == web.ReasonRenderCrash && out.Body == nil && (p.crashed || hasEnded(s.browser)):
+		return out, browserGone
+	case !whole:
+		return out, browserSpent
+	}
+	return out, browserWhole
+}
+
+func hasEnded(b *devtools.Browser) bool {
+	select {
+	case <-b.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // note notes how a page ended. A browser that died is the page's doing.
@@ -294,6 +319,9 @@ func (p *page) handle(e devtools.Event) {
 	case e.Method == "Browser.downloadWillBegin", e.Method == "Page.downloadWillBegin":
 		p.end(web.ReasonRenderDownload, "it starts a download")
 	case e.Method == "Inspector.targetCrashed" && own, e.Method == "Target.targetCrashed":
+		p.mu.Lock()
+		p.crashed = true
+		p.mu.Unlock()
 		p.lose(web.ReasonRenderCrash, "its process in the browser failed")
 	case e.Method == "Page.frameAttached" && own:
 		var x struct{ FrameID string }

@@ -32,7 +32,9 @@
 // A page that is ended is taken as it is then, if it still answers. Each page has a
 // context of its own, without storage of others and without cookies but those of
 // Options.Cookies for it, and each browser one page at
-// a time. A browser that does not answer is killed, and the next page has another.
+// a time. A browser that does not answer is killed, and the next page has another. Where the
+// browser, or its process for the page, is gone before the page was shown, such as by a
+// system that is short of memory, the page is given to another browser, mostTries times in all.
 package render
 
 import (
@@ -136,6 +138,9 @@ func (l Limits) withDefaults() Limits {
 // it has not given back by then is given back so.
 const pagesOfBrowser = 200
 
+// mostTries is how often a page is shown whose browser is gone each time.
+const mostTries = 3
+
 // Pool renders pages, as many at a time as it has browsers. A browser is started when the
 // first page needs it. Safe for concurrent use.
 type Pool struct {
@@ -226,24 +231,31 @@ func (p *Pool) Render(ctx context.Context, r *web.Response) (*web.Rendering, err
 		return nil, ctx.Err()
 	}
 	defer func() { p.slots <- s }()
-	if err := p.ready(ctx, s); err != nil {
+	var asked []web.Resource // in vain
+	for try := 1; ; try++ {
+		if err := p.ready(ctx, s); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, &web.Failure{Reason: web.ReasonBrowser, Detail: fmt.Sprintf("%.200s: %v", r.URL, err), Err: err}
+		}
+		out, left := p.render(ctx, s, r)
+		if s.pages++; left != browserWhole {
+			s.browser.Kill() // at worst a folder among temporary ones stays
+			s.browser = nil
+		} else if s.pages >= pagesOfBrowser {
+			s.browser.Close()
+			s.browser = nil
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &web.Failure{Reason: web.ReasonBrowser, Detail: fmt.Sprintf("%.200s: %v", r.URL, err), Err: err}
+		out.Tries, out.Resources = try, append(asked, out.Resources...)
+		if left != browserGone || try == mostTries {
+			return out, nil
+		}
+		asked = out.Resources
 	}
-	out, whole := p.render(ctx, s, r)
-	if s.pages++; !whole {
-		s.browser.Kill() // at worst a folder among temporary ones stays
-		s.browser = nil
-	} else if s.pages >= pagesOfBrowser {
-		s.browser.Close()
-		s.browser = nil
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return out, nil
 }
 
 // way is how a browser can be started.
@@ -255,14 +267,12 @@ var ways = []way{{offline: true}, {}, {offline: true, unsandboxed: true}, {unsan
 // ready has a browser in the slot that answers. A pool that cannot start one does not
 // try again.
 func (p *Pool) ready(ctx context.Context, s *slot) error {
+	if s.browser != nil && !hasEnded(s.browser) {
+		return nil
+	}
 	if s.browser != nil {
-		select {
-		case <-s.browser.Done():
-			s.browser.Kill()
-			s.browser = nil
-		default:
-			return nil
-		}
+		s.browser.Kill()
+		s.browser = nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,12 +25,16 @@ type site struct {
 
 	mu    sync.Mutex
 	asked []string
+	hook  func() // before each answer, if there is one
 }
 
 func (s *site) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, u.String())
 	s.mu.Unlock()
+	if s.hook != nil {
+		s.hook()
+	}
 	body, ok := s.bodies[u.String()]
 	if strings.Contains(u.Path(), "/forbidden") {
 		return nil, &web.Failure{Reason: web.ReasonRobots, Detail: "robots.txt disallows it", Robots: &web.Response{URL: at(u.Origin() + "/robots.txt"), Status: 200}}

@@ -27,6 +27,8 @@ type Rendering struct {
 	// more of that; "" for a page that came to rest.
 	Ended  Reason
 	Detail string
+	// Tries is how often it was given to a browser, which was gone each time but the last.
+	Tries int
 }
 
 // Resource is the response to a request that a page made.

@@ -99,6 +99,9 @@ func renderedBy(r *event.Rendered) string {
 			s += " (" + terminal.Untrusted(r.Detail, 200) + ")"
 		}
 	}
+	if r.Again > 0 {
+		s += fmt.Sprintf("; its browser was gone before the page had been shown, so it was rendered again (%s)", terminal.Count(r.Again, "time"))
+	}
 	return s + "."
 }
 
