@@ -299,6 +299,9 @@ func (d *driver) open(ctx context.Context) error {
 		d.Control.Pause(d.paused())
 	}
 	if begun == nil {
+		if d.step.near != nil {
+			d.step.near.Empty()
+		}
 		if err := d.say(started); err != nil {
 			return err
 		}

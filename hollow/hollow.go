@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -287,13 +288,36 @@ func lowerText(p *web.Page) string {
 	for i := range p.Leaves {
 		n += len(p.Leaves[i].Text) + 1
 	}
-	var b strings.Builder
-	b.Grow(n)
+	b := make([]byte, 0, n)
 	for i := range p.Leaves {
-		for w := range strings.FieldsSeq(strings.ToLower(p.Leaves[i].Text)) {
-			b.WriteString(w)
-			b.WriteByte(' ')
+		b = appendLower(b, p.Leaves[i].Text)
+	}
+	return string(b)
+}
+
+// appendLower adds the words of s in lower case, a space behind each.
+func appendLower(b []byte, s string) []byte {
+	begin := len(b)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf: // there is more to the case and the spaces of others
+			b = b[:begin]
+			for w := range strings.FieldsSeq(strings.ToLower(s)) {
+				b = append(append(b, w...), ' ')
+			}
+			return b
+		case 'A' <= c && c <= 'Z':
+			b = append(b, c|0x20)
+		case c == ' ' || '\t' <= c && c <= '\r':
+			if len(b) > begin && b[len(b)-1] != ' ' {
+				b = append(b, ' ')
+			}
+		default:
+			b = append(b, c)
 		}
 	}
-	return b.String()
+	if len(b) > begin && b[len(b)-1] != ' ' {
+		b = append(b, ' ')
+	}
+	return b
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // Each phrase of a kind with hints has one of them: no page is told otherwise for a text that
@@ -24,4 +26,18 @@ func TestHints(t *testing.T) {
 	if hinted == 0 {
 		t.Error("no kind has hints")
 	}
+}
+
+// The quick way to lower case is that of package strings.
+func TestAppendLower(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ A-Za-z\t\n\x1cäİſ ]*`)).Draw(t, "text")
+		want := "before "
+		for _, w := range strings.Fields(strings.ToLower(s)) {
+			want += w + " "
+		}
+		if got := string(appendLower([]byte("before "), s)); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	})
 }

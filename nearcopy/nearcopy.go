@@ -5,7 +5,8 @@
 // A page goes once through Index.Find, which looks for such a page, and if there is none through
 // Index.Add. So a group of near-copies is around the page of it that came first, and does not
 // drift from it. What is kept is small, lies where its owner says (a crawl keeps it in its
-// frontier), and is read one page at a time: memory does not grow with the pages.
+// frontier), and is read one page at a time: memory does not grow with the pages. Beside it an
+// index that began empty has a megabyte, by which it asks for next to nothing in vain.
 package nearcopy
 
 import (
@@ -52,6 +53,9 @@ type page struct {
 type Index struct {
 	get func(name string) ([]byte, error)
 	put func(name string, value []byte)
+	// stored are the hashes of the names that have a value; nil = any may have one. Nearly all
+	// pages are like none before: that is known without asking where the values are.
+	stored *filter
 	// What Find read for a sketch, which Add comes with as a rule.
 	read  *Sketch
 	first []byte // address of the first page with the text
@@ -63,6 +67,31 @@ type Index struct {
 // none, and put stores one.
 func NewIndex(get func(name string) ([]byte, error), put func(name string, value []byte)) *Index {
 	return &Index{get: get, put: put}
+}
+
+// Empty tells that nothing is stored yet. It is called before any page.
+func (x *Index) Empty() { x.stored = new(filter) }
+
+// filter is a set of hashes, which may hold more than was added: a Bloom filter whose bits of a
+// hash lie in one word. Of a million hashes it holds one in thirty of the others, and never misses
+// one. Source: Putze, Sanders, Singler, Cache-, hash-, and space-efficient Bloom filters
+// (2009), section 3.
+type filter [1 << 17]uint64
+
+// bits are the word of a hash and its four bits there.
+func (f *filter) bits(hash uint64) (word *uint64, bits uint64) {
+	hash = mix(hash)
+	return &f[hash%uint64(len(f))], 1<<(hash>>58) | 1<<(hash>>52&63) | 1<<(hash>>46&63) | 1<<(hash>>40&63)
+}
+
+func (f *filter) add(hash uint64) {
+	word, bits := f.bits(hash)
+	*word |= bits
+}
+
+func (f *filter) has(hash uint64) bool {
+	word, bits := f.bits(hash)
+	return *word&bits == bits
 }
 
 // Match is the page that another is a near-copy of.
@@ -85,8 +114,10 @@ func (x *Index) Find(u web.URL, s *Sketch) (m Match, found bool, err error) {
 	if string(x.first) == own {
 		return m, false, nil // whatever has this text is a copy of this page
 	}
-	if of, err := web.Parse(string(x.first)); err == nil {
-		return Match{of, 1}, true, nil
+	if len(x.first) > 0 {
+		if of, err := web.Parse(string(x.first)); err == nil { // else it is damaged
+			return Match{of, 1}, true, nil
+		}
 	}
 	for _, list := range append([][]page{x.named}, x.rows[:]...) {
 		for _, p := range list {
@@ -113,16 +144,16 @@ func (x *Index) Add(u web.URL, s *Sketch) error {
 	x.read = nil
 	added := page{s.bins[:], s.main, []byte(u.String())}
 	if len(x.first) == 0 {
-		x.put(name(prefixText, s.text), added.address)
+		x.store(prefixText, s.text, added.address)
 	}
 	switch {
 	case s.few:
 	case len(x.named) < mostNamed:
-		x.put(name(prefixSketch, s.name), appendPages(append(x.named, added)))
+		x.store(prefixSketch, s.name, appendPages(append(x.named, added)))
 	default:
 		for i, list := range x.rows {
 			list = append(list, added)
-			x.put(name(prefixSketch, s.rows[i]), appendPages(list[max(0, len(list)-mostInRow):]))
+			x.store(prefixSketch, s.rows[i], appendPages(list[max(0, len(list)-mostInRow):]))
 		}
 	}
 	return nil
@@ -134,7 +165,7 @@ func (x *Index) look(s *Sketch) (err error) {
 		return nil
 	}
 	x.read, x.named, x.rows = nil, nil, [rows][]page{}
-	if x.first, err = x.get(name(prefixText, s.text)); err != nil {
+	if x.first, err = x.load(prefixText, s.text); err != nil {
 		return err
 	}
 	if !s.few {
@@ -152,8 +183,22 @@ func (x *Index) look(s *Sketch) (err error) {
 }
 
 func (x *Index) pages(key uint64) ([]page, error) {
-	b, err := x.get(name(prefixSketch, key))
+	b, err := x.load(prefixSketch, key)
 	return parsePages(b), err
+}
+
+func (x *Index) load(prefix string, key uint64) ([]byte, error) {
+	if x.stored != nil && !x.stored.has(key) {
+		return nil, nil
+	}
+	return x.get(name(prefix, key))
+}
+
+func (x *Index) store(prefix string, key uint64, value []byte) {
+	if x.stored != nil {
+		x.stored.add(key)
+	}
+	x.put(name(prefix, key), value)
 }
 
 func name(prefix string, key uint64) string {

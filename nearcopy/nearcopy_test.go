@@ -159,11 +159,12 @@ func over(kept map[string][]byte) *Index {
 }
 
 // An index that is opened anew before each page tells what one does that was open all the
-// time, and copies are found among many pages of one template.
+// time, also one that knows that it began empty, and copies are found among many pages of one template.
 func TestIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pages := rapid.IntRange(1, 120).Draw(t, "pages")
-		kept, alone := map[string][]byte{}, newIndex()
+		kept, alone, began := map[string][]byte{}, newIndex(), newIndex()
+		began.Empty()
 		var firsts []string
 		for i := range pages {
 			path, text := fmt.Sprint("/", i), prose(0, 300)+prose(1000*i+1000, 30)
@@ -179,8 +180,8 @@ func TestIndex(t *testing.T) {
 				firsts = append(firsts, path)
 			}
 			s := Of(made(title, "", text))
-			var told [2]Match
-			for k, x := range []*Index{over(kept), alone} {
+			var told [3]Match
+			for k, x := range []*Index{over(kept), alone, began} {
 				m, found, err := x.Find(address(path), s)
 				if err == nil && !found {
 					err = x.Add(address(path), s)
@@ -190,14 +191,35 @@ func TestIndex(t *testing.T) {
 				}
 				told[k] = m
 			}
-			if told[0] != told[1] {
-				t.Fatalf("%s: %+v, opened anew %+v", path, told[1], told[0])
+			if told[0] != told[1] || told[0] != told[2] {
+				t.Fatalf("%s: %+v, began empty %+v, opened anew %+v", path, told[1], told[2], told[0])
 			}
 			if got := told[0].URL; want == "" && !got.IsZero() || want != "" && got != address(want) {
 				t.Fatalf("%s is told to be a copy of %q, want %q", path, got, want)
 			}
 		}
 	})
+}
+
+// A filter has all that was added, and of a million few others.
+func TestFilter(t *testing.T) {
+	f := new(filter)
+	const n = 1_000_000
+	for i := range uint64(n) {
+		f.add(mix(i))
+	}
+	others := 0
+	for i := range uint64(n) {
+		if !f.has(mix(i)) {
+			t.Fatalf("%d was added and is not there", i)
+		}
+		if f.has(mix(n + i)) {
+			others++
+		}
+	}
+	if t.Logf("%d of %d others", others, n); others > n/30 {
+		t.Errorf("it has %d of %d others", others, n)
+	}
 }
 
 // A page that is fetched again is no copy of itself, and what was damaged is as if it had not been.
