@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/guidetest"
@@ -71,5 +74,72 @@ func TestShownCommands(t *testing.T) {
 	}
 	if shown < 60 {
 		t.Errorf("only %d commands were found", shown)
+	}
+}
+
+// The commands of the files for containers are understood, and all pods keep to the profile
+// "restricted" of Kubernetes' Pod Security Standards.
+func TestContainerFiles(t *testing.T) {
+	type container struct {
+		Command, Args []string
+		Security      struct {
+			Escalation   *bool `yaml:"allowPrivilegeEscalation"`
+			Capabilities struct{ Drop []string }
+		} `yaml:"securityContext"`
+	}
+	type pod struct {
+		Security struct {
+			NonRoot bool                  `yaml:"runAsNonRoot"`
+			Seccomp struct{ Type string } `yaml:"seccompProfile"`
+		} `yaml:"securityContext"`
+		Containers []container
+	}
+	type document struct {
+		Kind     string
+		Services map[string]container // of compose
+		Spec     struct {
+			pod      `yaml:",inline"`
+			Template struct{ Spec pod }
+		}
+	}
+	parser := newParser(t)
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "guide", "cluster", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	understood := func(name string, args []string) {
+		commands++
+		if _, err := parser.Parse(args); err != nil {
+			t.Errorf("%s: waggle %s: %v", name, strings.Join(args, " "), err)
+		}
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for in := yaml.NewDecoder(strings.NewReader(string(b))); ; {
+			var d document
+			if err := in.Decode(&d); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, c := range d.Services {
+				understood(name, c.Command)
+			}
+			for _, p := range []pod{d.Spec.pod, d.Spec.Template.Spec} {
+				for _, c := range p.Containers {
+					understood(name, c.Args)
+					if e := c.Security.Escalation; !p.Security.NonRoot || p.Security.Seccomp.Type != "RuntimeDefault" || e == nil || *e || !slices.Equal(c.Security.Capabilities.Drop, []string{"ALL"}) {
+						t.Errorf("%s: a pod of a %s is not restricted", name, d.Kind)
+					}
+				}
+			}
+		}
+	}
+	if commands < 6 {
+		t.Errorf("only %d commands were found", commands)
 	}
 }

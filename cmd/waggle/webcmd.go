@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -215,16 +216,26 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 	}
 	fmt.Fprintf(io.out, `Serving %s (%s pages) as a proxy on http://%s
 
-  waggle crawl --through http://%[3]s --delay 0 -f JOB.yaml -o DIR
-  curl http://%[3]s%[4]s >ca.pem; curl --proxy http://%[3]s --cacert ca.pem URL
+  %s
+  curl http://%[3]s%[5]s >ca.pem; curl --proxy http://%[3]s --cacert ca.pem URL
 
 Ctrl-C ends it.
-`, event.Line(w.Name), terminal.Number(w.Len()), l.Addr(), corpus.CertificatePath)
+`, event.Line(w.Name), terminal.Number(w.Len()), l.Addr(), crawlThrough(l.Addr()), corpus.CertificatePath)
 	err = s.Serve(ctx, l)
 	t := s.Stats()
 	fmt.Fprintf(io.out, "%s requests: %s answered, %s not recorded, %s limited, %s failed on purpose; %s\n",
 		terminal.Number(t.Requests), terminal.Number(t.Answered), terminal.Number(t.Missing), terminal.Number(t.Limited), terminal.Number(t.Failed), terminal.Size(t.Bytes))
 	return err
+}
+
+// crawlThrough is the command of a crawl through a served web. One that is not on this
+// machine is not asked for its certificates, and may be the live web.
+func crawlThrough(at net.Addr) string {
+	more := ""
+	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		more = " --through-ca ca.pem --contact YOU@EXAMPLE.ORG"
+	}
+	return fmt.Sprintf("waggle crawl --through http://%s%s --delay 0 -f JOB.yaml -o DIR", at, more)
 }
 
 // webJobCmd is `waggle web job`.
