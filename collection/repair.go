@@ -201,6 +201,7 @@ type repair struct {
 	last     time.Time        // of its last event
 	goneHost map[web.Host]int // the line that dropped a host's links last
 	gone     map[uint64]int   // the line that dropped a link last
+	muted    map[uint64]bool  // links that were left in a muted place last
 
 	// From readArchive.
 	files     []archiveFile
@@ -392,7 +393,7 @@ func (r *repair) known(e event.Entry) bool { return e.Offset < r.logMark }
 
 // readLog counts what the log tells.
 func (r *repair) readLog() error {
-	r.goneHost, r.gone = map[web.Host]int{}, map[uint64]int{}
+	r.goneHost, r.gone, r.muted = map[web.Host]int{}, map[uint64]int{}, map[uint64]bool{}
 	var total int64
 	if info, err := os.Stat(r.w.EventLog()); err == nil {
 		total = info.Size()
@@ -475,21 +476,29 @@ func (r *repair) count(e event.Entry) {
 			r.goneHost[ev.Host] = e.Number
 		}
 		for _, u := range ev.URLs {
-			r.gone[hashOf(u.String())] = e.Number
+			h := hashOf(u.String())
+			if delete(r.muted, h); ev.Reason == web.ReasonMuted {
+				r.muted[h] = true // it is set aside
+			} else {
+				r.gone[h] = e.Number
+			}
 		}
 	}
 	count(r.tallies, e.Event)
 	r.countAgain(e)
 }
 
-// countAgain forgets that a link left which is queued again.
+// countAgain forgets that a link left which is queued again, and notes one that was found in a
+// muted place.
 func (r *repair) countAgain(e event.Entry) {
-	if len(r.gone) == 0 {
-		return
-	}
 	for _, l := range linksOf(e.Event) {
-		if l.Reason == "" {
-			delete(r.gone, hashOf(l.To.String()))
+		switch l.Reason {
+		case "":
+			h := hashOf(l.To.String())
+			delete(r.gone, h)
+			delete(r.muted, h)
+		case web.ReasonMuted:
+			r.muted[hashOf(l.To.String())] = true
 		}
 	}
 }

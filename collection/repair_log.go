@@ -193,6 +193,7 @@ func (r *repair) apply(e entry) error {
 			r.offer(e, web.Candidate{URL: f.URL, Kind: cmp.Or(f.Link, web.LinkSeed), Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
+		r.aside(e, web.Candidate{Kind: web.LinkSeed, Priority: crawl.SeedPriority}, ev.Skipped)
 	case event.Fetched:
 		if e.made && r.endUnknown() {
 			r.depths[ev.URL] = ev.Depth
@@ -204,11 +205,13 @@ func (r *repair) apply(e entry) error {
 			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
+		r.aside(e, web.Candidate{From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1}, ev.Skipped)
 	case event.Received:
 		for _, f := range ev.Queued {
 			r.offer(e, web.Candidate{URL: f.URL, From: ev.From, Kind: web.LinkA, Depth: ev.Depth, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
+		r.aside(e, web.Candidate{From: ev.From, Kind: web.LinkA, Depth: ev.Depth}, ev.Skipped)
 	case event.Failed:
 		r.failed(e, ev)
 	case event.Dropped:
@@ -238,7 +241,9 @@ func (r *repair) failed(e entry, f event.Failed) {
 		again.URL, again.From, again.Kind, again.Redirects = f.To, f.URL, web.LinkRedirect, 1
 		r.offer(e, again)
 	default:
-		r.refused([]event.Skipped{{URL: f.To, Reason: f.Reason}})
+		skipped := []event.Skipped{{URL: f.To, Reason: f.Reason}}
+		r.refused(skipped)
+		r.aside(e, web.Candidate{From: f.URL, Kind: web.LinkRedirect, Depth: f.Depth, Redirects: 1, Priority: f.Priority}, skipped)
 	}
 }
 
@@ -249,8 +254,8 @@ func (r *repair) later(e entry) bool { return r.logMark >= 0 && !e.known }
 // dropped lets links leave that wait in the new frontier, as they did in the old one
 // before the event.
 func (r *repair) dropped(e entry, d event.Dropped) error {
-	if e.known || r.logMark < 0 && r.rebuilt.SeenWhole {
-		return nil // the seen-set knows better
+	if e.known || r.logMark < 0 && r.rebuilt.SeenWhole || d.Reason == web.ReasonMuted {
+		return nil // the seen-set knows better; and what is muted waits, see aside
 	}
 	if err := r.commit(); err != nil {
 		return err
@@ -276,6 +281,20 @@ func (r *repair) refused(list []event.Skipped) {
 	for _, s := range list {
 		if s.Reason == web.ReasonScope || s.Reason == web.ReasonHostPages {
 			r.left[s.URL] = true
+		}
+	}
+}
+
+// aside has links wait that were found in a muted place, unless the states of the old frontier
+// have them: the next run sets them aside where the place is muted still.
+func (r *repair) aside(e entry, like web.Candidate, list []event.Skipped) {
+	if e.known && r.rebuilt.States {
+		return
+	}
+	for _, s := range list {
+		if s.Reason == web.ReasonMuted {
+			like.URL = s.URL
+			r.offer(e, like)
 		}
 	}
 }
@@ -359,7 +378,7 @@ func (r *repair) offer(e entry, c web.Candidate) {
 			r.repaid[h] = struct{}{}
 		}
 	case frontier.Dropped:
-		if e.known || !r.rebuilt.States || r.leaves(e, c.URL) {
+		if aside := r.muted[h] && !r.rebuilt.States; !aside && (e.known || !r.rebuilt.States || r.leaves(e, c.URL)) {
 			return
 		}
 	case frontier.Unknown:

@@ -305,6 +305,8 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		d.setDelay(policy.Delay)
 	case about.Do == event.Pause || about.Do == event.Continue:
 		d.Control.Pause(d.paused())
+	case about.Do == event.Mute && a.Do == event.Undo:
+		d.step.offerAside()
 	}
 	d.step.store(&out.Turn)
 	if err := d.settle(ctx, now, nil, out); err != nil {
@@ -317,6 +319,9 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		}
 		return nil // what waits is scored anew in time
 	case event.Mute:
+		if a.Do == event.Undo {
+			return d.unmute(ctx, now)
+		}
 		return d.recheck(ctx, now)
 	case event.Budget, event.Pause, event.Continue:
 		return nil
@@ -445,6 +450,9 @@ func (d *driver) applyActs(ctx context.Context, now time.Time) error {
 		if err := d.recheck(ctx, now); err != nil {
 			return err
 		}
+	}
+	if err := d.unmute(ctx, now); err != nil {
+		return err
 	}
 	if !d.step.steering.lifts() {
 		return nil

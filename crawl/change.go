@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -109,7 +110,12 @@ func (d *driver) recheck(ctx context.Context, now time.Time) error {
 		var err error
 		from, err = d.Frontier.Rescore(ctx, from, sweepSlice, func(c *web.Candidate) float64 {
 			if why := d.step.outside(c, seeds); why != "" {
-				left[why] = append(left[why], web.Candidate{URL: c.URL, Priority: c.Priority})
+				link := web.Candidate{URL: c.URL, Priority: c.Priority}
+				if why == web.ReasonMuted { // it is kept, and what c carries is the frontier's
+					link = *c
+					link.Features, link.Memory = bytes.Clone(c.Features), bytes.Clone(c.Memory)
+				}
+				left[why] = append(left[why], link)
 			}
 			return c.Priority
 		})
@@ -120,7 +126,11 @@ func (d *driver) recheck(ctx context.Context, now time.Time) error {
 			if len(left[why]) == 0 {
 				continue
 			}
-			if err := d.settle(ctx, now, nil, d.step.leave(now, left[why], why)); err != nil {
+			out, err := d.step.leave(now, left[why], why)
+			if err != nil {
+				return err
+			}
+			if err := d.settle(ctx, now, nil, out); err != nil {
 				return err
 			}
 		}
@@ -142,16 +152,21 @@ func (s *Step) outside(c *web.Candidate, seeds map[web.URL]bool) web.Reason {
 }
 
 // leave makes the turn in which waiting links leave.
-func (s *Step) leave(now time.Time, links []web.Candidate, why web.Reason) Outcome {
+func (s *Step) leave(now time.Time, links []web.Candidate, why web.Reason) (Outcome, error) {
 	var turn web.Turn
 	for _, c := range links {
+		if why == web.ReasonMuted {
+			if err := s.setAside(&c); err != nil {
+				return Outcome{}, err
+			}
+		}
 		turn.Leave = append(turn.Leave, c.URL)
 		if c.Priority >= SeedPriority {
 			s.count.Seeds--
 		}
 	}
 	s.store(&turn)
-	return Outcome{Turn: turn, Event: event.Dropped{At: event.At{At: now}, Reason: why, Count: len(links), URLs: turn.Leave}}
+	return Outcome{Turn: turn, Event: event.Dropped{At: event.At{At: now}, Reason: why, Count: len(links), URLs: turn.Leave}}, nil
 }
 
 // note makes the turn that carries the mark of an event.

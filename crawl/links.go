@@ -122,6 +122,11 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 			if fate[i] != web.Raised { // one that waits was found on a better path
 				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason})
 			}
+			if reason == web.ReasonMuted && fate[i] != web.Raised {
+				if err := s.setAside(&c.Candidate); err != nil {
+					return nil, nil, web.Turn{}, err
+				}
+			}
 			if forGood {
 				turn.Done = append(turn.Done, c.URL)
 			}

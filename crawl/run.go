@@ -172,10 +172,9 @@ func (c *Crawl) newDriver() *driver {
 			d.step.left[c.Again.Left[i].URL] = i
 		}
 	}
+	d.step.state = func(name string) ([]byte, error) { return d.Frontier.State(context.Background(), name) }
 	if c.Policy.NearCopies {
-		d.step.near = nearcopy.NewIndex(func(name string) ([]byte, error) {
-			return d.Frontier.State(context.Background(), name)
-		}, func(name string, value []byte) { d.step.fresh[name] = value })
+		d.step.near = nearcopy.NewIndex(d.step.state, func(name string, value []byte) { d.step.fresh[name] = value })
 	}
 	if own.Acts != nil && own.Control == nil {
 		own.Control = &Control{}

@@ -148,9 +148,11 @@ type Step struct {
 	relevant map[uint64]struct{}
 	out      map[uint64]struct{} // pages that are no harvest for a reason
 	recent   *recentLinks
-	examples []web.URL  // that a person gave the judge
-	words    []string   // the keywords of the topic
-	sharing  *peerState // with other workers; nil without
+	examples []web.URL                         // that a person gave the judge
+	state    func(name string) ([]byte, error) // of the frontier; nil = nothing was stored
+	lastPart []byte                            // of what is set aside, see setAside; nil = the next link begins another
+	words    []string                          // the keywords of the topic
+	sharing  *peerState                        // with other workers; nil without
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool

@@ -133,7 +133,8 @@ type Fetched struct {
 	Omitted int `json:"omitted,omitempty"`
 }
 
-// Received says what became of links of a page that another worker of the crawl fetched.
+// Received says what became of links of a page after that of the page: another worker of the
+// crawl fetched it, or the links were set aside as they were in a muted place.
 type Received struct {
 	At
 	From    web.URL   `json:"from,omitzero"` // the page

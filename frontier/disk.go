@@ -168,6 +168,13 @@ func (d *disk) setHost(h *host) {
 }
 
 func (d *disk) setState(name string, value []byte) {
+	if len(value) == 0 {
+		op := d.batch.DeleteDeferred(1 + len(name))
+		op.Key[0] = statePrefix
+		copy(op.Key[1:], name)
+		_ = op.Finish()
+		return
+	}
 	op := d.batch.SetDeferred(1+len(name), len(value))
 	op.Key[0] = statePrefix
 	copy(op.Key[1:], name)

@@ -235,7 +235,7 @@ type shelf interface {
 	erase(h *host)
 	// rekey moves a waiting candidate to another place in its host's order.
 	rekey(h *host, from, to key, c *web.Candidate)
-	// setHost stores h's state; setState a blob.
+	// setHost stores h's state; setState a blob, and removes one that is empty.
 	setHost(h *host)
 	setState(name string, value []byte)
 	// commit ends the change. A quick one need not be handed to the operating

@@ -108,6 +108,10 @@ func (m *memory) rekey(h *host, from, to key, c *web.Candidate) {
 func (m *memory) setHost(*host) {}
 
 func (m *memory) setState(name string, value []byte) {
+	if len(value) == 0 {
+		delete(m.blobs, name)
+		return
+	}
 	m.blobs[name] = append([]byte{}, value...)
 }
 

@@ -95,7 +95,8 @@ type Turn struct {
 	// Drop empties the queues of hosts given up.
 	Drop []Host
 	// State holds what the crawl, its scorer and its archive need to go on
-	// after a restart, by name; a name absent here keeps its value.
+	// after a restart, by name; a name absent here keeps its value, and
+	// one that is empty here has none any more.
 	State map[string][]byte
 }
 

@@ -175,3 +175,48 @@ func TestToldLate(t *testing.T) {
 		t.Errorf("told a crawl that is over: %v, %s", err, said)
 	}
 }
+
+// Links of a muted place come back when that is undone, whichever worker has set them aside: while
+// the workers crawl, and in what is merged of their folders.
+func TestUnmutedWorkers(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 20, 12, 0)
+	c.serveEngine()
+	c.web.allow(40)
+	w0, w1 := c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")
+	c.web.await(t, 40)
+	for i, site := range []int{7, 11} {
+		c.waggle("steer", w1.dir, "mute", siteName(site))
+		w0.told(i + 1)
+		w1.told(i + 1)
+	}
+	c.web.allow(100)
+	c.web.await(t, 100)
+	c.waggle("steer", w0.dir, "undo", "1")
+	w0.told(3)
+	w1.told(3)
+	c.web.allow(0)
+	c.finish(w0, w1)
+
+	reachable := c.web.reachable()
+	missing := func() (sites []string) {
+		have := c.web.counts()
+		for u := range reachable {
+			if have[u] == 0 {
+				site, _, _ := strings.Cut(u, "/")
+				sites = append(sites, site)
+			}
+		}
+		slices.Sort(sites)
+		return slices.Compact(sites)
+	}
+	if got := missing(); slices.Contains(got, siteName(7)) || !slices.Contains(got, siteName(11)) {
+		t.Errorf("pages of %v were not fetched, and %s alone is muted", got, siteName(11))
+	}
+	all := c.merge(w0, w1)
+	c.waggle("steer", all, "undo", "2")
+	c.waggle("crawl", "-o", all, "--resume", "--delay", "0")
+	if got := missing(); got != nil {
+		t.Errorf("pages of %v were not fetched, and nothing is muted", got)
+	}
+}
