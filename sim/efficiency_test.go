@@ -1,3 +1,5 @@
+//go:build unix
+
 package sim_test
 
 import (
@@ -10,6 +12,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
@@ -73,5 +76,80 @@ func BenchmarkEfficiency(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkSamePages simulates crawls breadth-first of the whole recorded web (a built one) that
+// WAGGLE_WEB names, departments otherwise, by 1 worker and by 2, 4 and 8, from the seeds of all topics, and
+// fails where a page is fetched by one and not by another number of workers, twice, by a worker
+// that has not its host, or sooner than a second after the page before it. No bound on links
+// that wait or on how deep a page lies is in force: which links such a bound leaves out
+// depends on which come first.
+//
+//	WAGGLE_WEB=… go test -run '^$' -bench SamePages -benchtime 1x ./sim
+func BenchmarkSamePages(b *testing.B) {
+	const delay = time.Second
+	w := benchWeb(b)
+	var seeds []web.URL
+	for _, x := range w.Topics {
+		seeds = append(seeds, x.Seeds...)
+	}
+	l := newLab(b, w, &topic.Topic{Name: "all", Keywords: []string{"page"}}, seeds)
+	var want map[string]bool // addresses that one worker fetched
+	for _, workers := range []int{1, 2, 4, 8} {
+		b.Run(strconv.Itoa(workers), func(b *testing.B) {
+			for b.Loop() {
+				owner := func(h web.Host) int { return int(xxh3.HashString(string(h)) % uint64(workers)) }
+				got := map[string]bool{}
+				var crawls []*crawl.Crawl
+				for i := range workers {
+					c := l.crawl(b, "breadth-first", crawl.Policy{Delay: delay, MaxDepth: 1 << 20})
+					c.Frontier = frontier.NewMemory(frontier.Options{MaxPerHost: -1, MaxNames: -1})
+					asked := map[web.Host]time.Time{}
+					c.Listen = func(e event.Event) {
+						f, ok := e.(event.Fetched)
+						if !ok {
+							return
+						}
+						u, h := f.URL.String(), f.URL.Host()
+						if got[u] {
+							b.Errorf("%s was fetched twice", u)
+						}
+						if got[u] = true; owner(h) != i {
+							b.Errorf("%s was fetched by worker %d", u, i)
+						}
+						began := f.At.At.Add(-time.Duration(f.Took * float64(time.Second)))
+						if last, ok := asked[h]; ok && began.Sub(last) < delay-time.Millisecond {
+							b.Errorf("%s was asked %v after the page before", u, began.Sub(last))
+						}
+						asked[h] = f.At.At
+					}
+					crawls = append(crawls, c)
+				}
+				out, err := sim.RunTogether(b.Context(), crawls, l.pages,
+					sim.Options{Workers: 8, Latency: sim.Latency{Median: 500 * time.Millisecond, Spread: 0.5}},
+					sim.Together{Delay: 100 * time.Millisecond, Every: 200 * time.Millisecond, Owner: owner})
+				must(b, err)
+				if out.How != event.FrontierEmpty {
+					b.Errorf("the crawl ended as %s", out.How)
+				}
+				if want == nil {
+					want = got
+				}
+				missing := 0
+				for u := range want {
+					if !got[u] {
+						missing++
+					}
+				}
+				if missing > 0 || len(got) != len(want) {
+					b.Errorf("%d pages, of which one worker fetched %d, and %d of that worker are missing", len(got), len(want)-missing, missing)
+				}
+				b.ReportMetric(float64(len(got)), "pages")
+				b.ReportMetric(float64(out.Requests), "requests")
+				b.ReportMetric(float64(out.Traffic.Addresses), "links-sent")
+				b.ReportMetric(out.Elapsed.Hours(), "virtual-hours")
+			}
+		})
 	}
 }
