@@ -166,6 +166,8 @@ type Options struct {
 	// before each request, also for robots.txt: one that may not be sent fails with
 	// web.ReasonBusy.
 	MayAsk func(web.Host) bool
+	// Sharers is GateOptions.Sharers.
+	Sharers func(addr netip.Addr) int
 	// Connect opens a connection to an address ("192.0.2.1:80") that the
 	// guard has admitted. Default a net.Dialer, which asks the guard once
 	// more when the socket exists.
@@ -273,7 +275,7 @@ func New(o Options) (*Stack, error) {
 	if o.Memory > 0 {
 		budget = newMemory(o.Memory)
 	}
-	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
+	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route, Sharers: o.Sharers})
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
 	own := len(o.Secrets) > 0 || len(o.Certificates) > 0 || o.Cookies != nil
 	if own {

@@ -68,6 +68,10 @@ type GateOptions struct {
 	// Route tells where a request will go, before it is sent. Its error is that
 	// of the request. nil = to addresses not known.
 	Route func(ctx context.Context, u web.URL) (Route, error)
+	// Sharers tells, before each request to an address, how many crawlers elsewhere ask
+	// there, too, as far as is known: each of them leaves the address alone for as many more
+	// delays, so that together they ask once in a delay. It is safe for concurrent use. nil = none.
+	Sharers func(addr netip.Addr) int
 }
 
 // Route is where a request may go, and what its server is owed.
@@ -225,7 +229,11 @@ func (d gateFetcher) ask(ctx context.Context, u web.URL, route Route, name *turn
 	addrs := g.order(name, route.Addrs)
 	for i, addr := range addrs {
 		web.AtStage(ctx, web.StageTurn)
-		at, busy := g.enter(ctx, u, g.lane(addr, u.Host()), addr, route.Delay)
+		delay := route.Delay
+		if g.o.Sharers != nil {
+			delay *= time.Duration(1 + g.o.Sharers(network(addr)))
+		}
+		at, busy := g.enter(ctx, u, g.lane(addr, u.Host()), addr, delay)
 		if busy != nil {
 			return nil, requested, busy
 		}

@@ -513,3 +513,43 @@ func TestNamesOfOneAddress(t *testing.T) {
 		}
 	}
 }
+
+// An address where crawlers elsewhere ask, too, is left alone for as many more delays, and they
+// are told of it as the network that counts as one server.
+func TestGateSharesAddressesWithOthers(t *testing.T) {
+	c := newManual()
+	elsewhere := 0
+	var told []netip.Addr
+	g := fetch.NewGate(fetch.GateOptions{
+		Clock: c,
+		Route: func(context.Context, web.URL) (fetch.Route, error) {
+			return fetch.Route{Addrs: []netip.Addr{netip.MustParseAddr("2001:db8::7")}, Delay: 3 * time.Second}, nil
+		},
+		Sharers: func(a netip.Addr) int {
+			told = append(told, a)
+			return elsewhere
+		},
+	})
+	f := g.Before(fetcherFunc(func(_ context.Context, u web.URL) (*web.Response, error) { return &web.Response{URL: u}, nil }))
+	for i, others := range []int{0, 0, 2, 0} {
+		elsewhere = others
+		done := make(chan error)
+		go func() {
+			_, err := f.Fetch(t.Context(), address(t, fmt.Sprintf("http://s%d.example/", i)))
+			done <- err
+		}()
+		if i > 0 {
+			if wait, want := <-c.Waiting, time.Duration(1+others)*3*time.Second; wait != want {
+				t.Errorf("request %d waits %v, want %v", i, wait, want)
+			} else {
+				c.Advance(wait)
+			}
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := netip.MustParseAddr("2001:db8::"); len(told) != 4 || told[0] != want {
+		t.Errorf("told of %v, want %v four times", told, want)
+	}
+}

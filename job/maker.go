@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +53,8 @@ type Maker struct {
 	Join func(ctx context.Context, f *frontier.Frontier, briefing Briefing) (Membership, error)
 	// MayAsk is fetch.Options.MayAsk, where Fetcher is not given.
 	MayAsk func(web.Host) bool
+	// Sharers is fetch.Options.Sharers, where Fetcher is not given.
+	Sharers func(netip.Addr) int
 	// Again are pages that earlier rounds of the collection know, for a round of it.
 	Again crawl.Again
 	// ArchiveFile is the size of a file of the archive after which the next one begins, in
@@ -232,6 +235,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 		return err
 	}
 	o.Clock, o.Note, o.Memory, o.Between, o.MayAsk = m.Clock, m.Note, int64(m.Job.Fetch.Memory), m.Between, m.MayAsk
+	o.Sharers = m.Sharers
 	if m.Types != nil {
 		o.Types = m.Types
 	}

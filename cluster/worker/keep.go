@@ -28,8 +28,10 @@ type Status struct {
 	Leaving  bool              `json:"leaving,omitempty"`
 	Machine  string            `json:"machine,omitempty"`
 	// Where its archive is shipped to, and up to which mark it is there.
-	ShippedTo string  `json:"shipped_to,omitempty"`
-	Shipped   []byte  `json:"shipped,omitempty"`
+	ShippedTo string `json:"shipped_to,omitempty"`
+	Shipped   []byte `json:"shipped,omitempty"`
+	// Addresses of servers where it asked lately, see addresses.
+	Addresses []byte  `json:"addresses,omitempty"`
 	Speed     float64 `json:"speed,omitempty"`  // pages a second, over the last half minute
 	Paused    bool    `json:"paused,omitempty"` // as people told the crawl
 	// While it has nothing to do: Idle, how much it had done until then, and how often since
@@ -234,12 +236,16 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 	var sum []crawl.Standing
 	now := &scene{make(map[string]int), make(map[string]int)}
 	var told strings.Builder
+	var elsewhere [][]byte
 	for _, s := range workers {
 		if live[s.Session] && s.Idle {
 			now.activity[s.Session], now.looks[s.Session] = s.Activity, s.Looks
 		}
 		if s.Session == w.self.Session {
 			continue
+		}
+		if live[s.Session] {
+			elsewhere = append(elsewhere, s.Addresses)
 		}
 		own := s.Standing
 		if !live[s.Session] { // what it fetched counts, and that alone
@@ -248,6 +254,7 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		sum = append(sum, own)
 		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session], own.Pages)
 	}
+	w.addresses.hear(elsewhere)
 	x, err := w.e.Get(ctx, keyOver)
 	if err != nil {
 		return err

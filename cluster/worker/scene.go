@@ -173,6 +173,7 @@ func (w *Worker) tellOfItself(now time.Time) {
 	if w.o.Shipped != nil {
 		s.ShippedTo, s.Shipped = w.o.Shipped()
 	}
+	s.Addresses = w.addresses.tell(now)
 	s.Speed = w.speed.at(now, s.Standing.Pages)
 	if s.Ended != "" {
 		s.Speed = 0

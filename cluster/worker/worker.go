@@ -121,21 +121,22 @@ func shardState(n int) string { return fmt.Sprint(stateShard, n) }
 // Worker is a session of a worker. It is crawl.Peers of its crawl. Its life: New, Open,
 // Frontier and Context for a crawl that is run, Close.
 type Worker struct {
-	o      Options
-	e      engine.Engine
-	plan   Plan
-	self   crawl.Member
-	ctx    context.Context // of the session
-	cancel context.CancelCauseFunc
-	run    context.Context // of the crawl: it ends with the session at the latest
-	stop   context.CancelCauseFunc
-	member *shard.Member
-	joined atomic.Bool      // Open has begun
-	heard  map[string]sight // of other workers, by identity; of keep, and then of Close
-	front  *Frontier
-	routes *routes // of the driver
-	told   Crawl
-	began  time.Time
+	o         Options
+	e         engine.Engine
+	plan      Plan
+	self      crawl.Member
+	ctx       context.Context // of the session
+	cancel    context.CancelCauseFunc
+	run       context.Context // of the crawl: it ends with the session at the latest
+	stop      context.CancelCauseFunc
+	member    *shard.Member
+	joined    atomic.Bool      // Open has begun
+	heard     map[string]sight // of other workers, by identity; of keep, and then of Close
+	front     *Frontier
+	routes    *routes // of the driver
+	told      Crawl
+	began     time.Time
+	addresses addresses // of servers
 
 	background sync.WaitGroup
 	arrived    chan struct{}

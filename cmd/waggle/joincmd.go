@@ -212,7 +212,7 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		Engine: e, Name: name, Machine: machine(), Least: c.WorkersMin, Note: m.Note, Show: showWorkers(m),
 		Plan: worker.Plan{Shards: c.Shards, Term: c.Term}, Shipped: c.shipped,
 	})
-	m.MayAsk = w.MayAsk
+	m.MayAsk, m.Sharers = w.MayAsk, w.Sharers
 	m.Join = func(ctx context.Context, f *frontier.Frontier, briefing job.Briefing) (job.Membership, error) {
 		if err := w.Open(ctx, f, worker.Crawl(briefing)); err != nil {
 			return job.Membership{}, err
