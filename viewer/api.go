@@ -58,7 +58,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "choices", line: "Languages and media types of the pages.", answer: figures.Choices{}, serve: of((*crawl).serveChoices)},
 		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: watch.PageList{}, serve: of((*crawl).servePages), params: []param{
 			text("text", "With an index: words, all of which a page has, a \"phrase\", -without. Else words that title or address hold."),
-			one("fold", "1: in a search of the index, of near-copies only the first.", "0", "1"), text("copies", "Near-copies of the page of this address, itself among them; with an index alone."),
+			one("fold", "1: of near-copies, and of pages with the same body, only the first.", "0", "1"), text("copies", "Near-copies of the page of this address, itself among them."),
 			text("host", "The host."), text("language", "The language, such as en."), text("type", "The media type."),
 			one("verdict", "What was said of the page; left-out: no harvest for a reason.", "relevant", "other", "left-out"),
 			number("least", "number", "Relevance from."), number("most", "number", "Relevance up to."), text("since", "Fetched since, as 2026-03-01T12:00:00Z."), text("until", "Fetched until."),

@@ -72,8 +72,11 @@ func TestSearch(t *testing.T) {
 	if d.get("pages?text=gravity&fold=1&order=match", &list); list.Index || list.All != 0 {
 		t.Errorf("%+v", list)
 	}
-	if got, b := d.ask("/api/crawls/1/pages?copies=https://bees.test/one"); got.StatusCode != http.StatusNotFound {
+	if got, b := d.ask("/api/crawls/1/pages?copies=https://nowhere.test/"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("%d %s", got.StatusCode, b)
+	}
+	if d.get("pages?copies=https://bees.test/one", &list); list.Index || list.All != 1 {
+		t.Errorf("copies of a page without an index, in a log that tells of none: %+v", list)
 	}
 	indexed(t, col)
 	c := d.crawls[0]

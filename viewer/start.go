@@ -16,7 +16,8 @@ import (
 
 // startView is what the screen on which a crawl is begun is made of.
 type startView struct {
-	Dir      string        `json:"dir"` // in which folders of crawls are made
+	Dir      string        `json:"dir"`              // in which folders of crawls are made
+	Folder   string        `json:"folder,omitempty"` // the name of the next one, where it is known before the topic
 	Settings []settingView `json:"settings"`
 	Sources  []sourceView  `json:"sources"` // of seeds
 }
@@ -74,7 +75,7 @@ func (s *Server) starts() []route {
 }
 
 func (s *Server) serveStart(w http.ResponseWriter, _ *http.Request) {
-	v := startView{Dir: event.Line(s.start.Dir()), Sources: []sourceView{}}
+	v := startView{Dir: event.Line(s.start.Dir()), Folder: s.start.Folder(), Sources: []sourceView{}}
 	for _, path := range start.Paths() {
 		x, ok := job.Lookup(path)
 		if !ok {

@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/viewer/start"
 	"github.com/waggle-crawler/waggle/viewer/watch"
@@ -47,7 +49,7 @@ func starting(t *testing.T) (d *desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := start.New(ctx, dir, nil, func(string) {})
+	s := start.New(ctx, start.Options{Dir: dir, Note: func(string) {}})
 	t.Cleanup(func() { cancel(); s.Wait() })
 	return serveWith(t, Options{Start: s}), dir
 }
@@ -275,4 +277,55 @@ func TestStartInChromium(t *testing.T) {
 	b.Eval(`void document.querySelector("a.new").click()`)
 	b.Until(`document.querySelector("form.start") && [...document.querySelectorAll("textarea")].every(x => x.value === "")`)
 	b.Shoot("start-again")
+}
+
+// A crawl that is begun where a folder was named has that name, until it is there; and who is to
+// be told hears its events, those of an earlier run apart from those of this one.
+func TestBegunInAFolderIsHeard(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bees"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var heard []string
+	hear := func(when, dir string) func(event.Event) {
+		return func(e event.Event) {
+			switch e.(type) {
+			case event.Fetched, event.Ended:
+				mu.Lock()
+				defer mu.Unlock()
+				heard = append(heard, when+" "+filepath.Base(dir)+" "+e.Kind())
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := start.New(ctx, start.Options{Dir: dir, Folder: "bees", Note: func(string) {}, Hear: func(dir string) (earlier, now func(event.Event)) {
+		return hear("earlier", dir), hear("now", dir)
+	}})
+	t.Cleanup(func() { cancel(); s.Wait() })
+	d := serveWith(t, Options{Start: s})
+	if _, b := d.ask("/api/start"); !strings.Contains(string(b), `"folder":"bees"`) {
+		t.Errorf("%.200s", b)
+	}
+	if code, got := d.send("/api/start/begin", draftOf(hives(t), "bees")); code != 200 || got[len(got)-1] != `{"crawl":"1"}` {
+		t.Fatalf("%d %s", code, got)
+	}
+	d.find("1").until(t, func(s *watch.State) bool { return s.Figures.Ended == "BudgetSpent" && !s.Running })
+	if _, b := d.ask("/api/start"); strings.Contains(string(b), `"folder"`) {
+		t.Errorf("the folder of a crawl is offered again: %.200s", b)
+	}
+	if code, got := d.send("/api/crawls/1/acts", map[string]any{"do": "budget", "pages": 4}); code != 200 {
+		t.Fatal(got)
+	}
+	if code, got := d.send("/api/crawls/1/go-on", map[string]any{}); code != 200 {
+		t.Fatalf("%d %s", code, got)
+	}
+	s.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	fetched := func(when string, n int) string { return strings.Repeat(when+" bees fetched, ", n) }
+	want := fetched("now", 3) + "now bees ended, " + fetched("earlier", 3) + "earlier bees ended, " + fetched("now", 1) + "now bees ended"
+	if got := strings.Join(heard, ", "); got != want {
+		t.Errorf("heard %s, want %s", got, want)
+	}
 }

@@ -47,7 +47,7 @@ func TestWalkInChromium(t *testing.T) {
 		}
 	})
 	ctx, cancel := context.WithCancel(context.Background())
-	s := start.New(ctx, t.TempDir(), nil, func(string) {})
+	s := start.New(ctx, start.Options{Dir: t.TempDir(), Note: func(string) {}})
 	t.Cleanup(func() { cancel(); s.Wait() })
 	d := serveWith(t, Options{Start: s})
 	b := chromium.Open(t)

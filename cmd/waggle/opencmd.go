@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"sync"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/internal/localpage"
+	"github.com/waggle-crawler/waggle/internal/notice"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/viewer/start"
@@ -18,13 +21,16 @@ import (
 
 // openCmd is `waggle open`.
 type openCmd struct {
-	Dirs []string `arg:"" optional:"" name:"dir" help:"Folders of crawls, or folders that hold such folders; none: begin a crawl."`
+	Dirs []string `arg:"" optional:"" name:"dir" help:"Folders of crawls, or folders that hold such folders; none, or one that is empty or new: begin a crawl."`
 
-	Listen    string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
-	Public    string `placeholder:"URL" help:"The address of a proxy with TLS that answers in its place, such as https://crawls.example.org."`
-	Index     *bool  `negatable:"" help:"Make the index for searching: at once with --index, never with --no-index, unless somebody asks for it on the page (default: while a crawl runs, where 10 GB of the disk are free)."`
-	Fields    string `placeholder:"FILE" help:"Show the values of these fields (YAML, see waggle extract table --help) of each page, and not those of fields.yaml in the folder of the crawl; on the page others can be taken."`
-	NoBrowser bool   `help:"Open no browser: print the address only."`
+	Listen        string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
+	Public        string `placeholder:"URL" help:"The address of a proxy with TLS that answers in its place, such as https://crawls.example.org."`
+	Index         *bool  `negatable:"" help:"Make the index for searching: at once with --index, never with --no-index, unless somebody asks for it on the page (default: while a crawl runs, where 10 GB of the disk are free)."`
+	Fields        string `placeholder:"FILE" help:"Show the values of these fields (YAML, see waggle extract table --help) of each page, and not those of fields.yaml in the folder of the crawl; on the page others can be taken."`
+	NotifyProgram string `placeholder:"PROGRAM" help:"Program that is told of crawls that are begun, or gone on with, on the page, as that of waggle crawl is."`
+	NotifyURL     string `name:"notify-url" placeholder:"URL" help:"Address that is told of them by POST."`
+
+	NoBrowser bool `help:"Open no browser: print the address only."`
 }
 
 // Help tells what the page shows.
@@ -36,7 +42,7 @@ by what you tell the crawl. waggle crawl --open shows a crawl from its beginning
 
 Without a folder the page begins a crawl: it asks for the topic, example pages and where
 to start, shows what the judge makes of the examples, and makes the folder of the crawl in
-the working directory. The crawl runs until it has ended, or Ctrl-C.
+the working directory. With one folder that is empty, or not there yet, the crawl is begun in that. The crawl runs until it has ended, or Ctrl-C.
 
 The address that is printed holds a key: whoever has it can read the collection. Only
 this machine is answered; --listen 0.0.0.0:8123 answers others too, without encryption.
@@ -49,8 +55,18 @@ Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus f
 func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	var found []collection.Collection
 	var folders []string
+	begin := start.Options{Dir: ".", Documents: docs, Note: func(line string) { fmt.Fprintln(std.err, line) }}
 	for _, dir := range c.Dirs {
 		list, several, err := viewer.Find(dir)
+		if col := collection.At(dir); err != nil && len(c.Dirs) == 1 && !col.Begun() && col.Usable() == nil {
+			whole, err := filepath.Abs(dir)
+			if err != nil {
+				return exit{exitUsage, err}
+			}
+			begin.Dir, begin.Folder = filepath.Dir(whole), filepath.Base(whole)
+			fmt.Fprintf(std.err, "%s holds nothing yet: the page begins a crawl in it.\n", event.Line(dir))
+			break
+		}
 		if err != nil {
 			return exit{exitUsage, err}
 		}
@@ -69,13 +85,23 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 			return exit{exitUsage, fmt.Errorf("--fields: %w", err)}
 		}
 	}
-	begun := start.New(ctx, ".", docs, func(line string) { fmt.Fprintln(std.err, line) })
+	notices, err := notice.NewSender(c.NotifyProgram, c.NotifyURL, "waggle/"+version)
+	if err != nil {
+		return exit{exitUsage, fmt.Errorf("--notify-%w", err)}
+	}
+	if notices != nil {
+		begin.Hear = notices.Hear
+	}
+	begun := start.New(ctx, begin)
 	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Public: c.Public, Collections: found, Folders: folders, Documents: docs, Start: begun, Index: indexing(c.Index), Fields: fields}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}
 	err = wait()
 	begun.Wait()
+	if err := notices.Close(); err != nil {
+		complain(std.err, err)
+	}
 	return err
 }
 

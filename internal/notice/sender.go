@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,8 +27,8 @@ type Sender struct {
 
 	notices chan Notice
 	done    chan struct{}
-	errs    []error // of the goroutine until done is closed
-	missed  int     // notices that found no room
+	errs    []error      // of the goroutine until done is closed
+	missed  atomic.Int64 // notices that found no room
 }
 
 // NewSender returns a sender to a program, an address of http or https, or both. Each is
@@ -62,13 +63,13 @@ func NewSender(program, address, agent string) (*Sender, error) {
 	return s, nil
 }
 
-// Send tells of a notice. It does not wait: a notice that finds 16 others waiting is
+// Send tells of a notice; several goroutines may. It does not wait: a notice that finds 16 others waiting is
 // not told, and Close says so.
 func (s *Sender) Send(n Notice) {
 	select {
 	case s.notices <- n:
 	default:
-		s.missed++
+		s.missed.Add(1)
 	}
 }
 
@@ -80,8 +81,8 @@ func (s *Sender) Close() error {
 	}
 	close(s.notices)
 	<-s.done
-	if s.missed > 0 {
-		s.errs = append(s.errs, fmt.Errorf("%d notices were not told: too many waited", s.missed))
+	if n := s.missed.Load(); n > 0 {
+		s.errs = append(s.errs, fmt.Errorf("%d notices were not told: too many waited", n))
 	}
 	return errors.Join(s.errs...)
 }

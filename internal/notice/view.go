@@ -13,31 +13,39 @@ func (s *Sender) View(v view.View, dir string) view.View {
 	if s == nil {
 		return v
 	}
+	earlier, now := s.Hear(dir)
+	return &tellingView{v, earlier, now}
+}
+
+// Hear returns what takes the events of a crawl in dir: those of earlier runs, whose moments
+// are over, and those of this run.
+func (s *Sender) Hear(dir string) (earlier, now func(event.Event)) {
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
 	}
-	return &tellingView{View: v, to: s, dir: dir}
+	var watch Watch
+	return func(e event.Event) { watch.Add(e) }, func(e event.Event) {
+		for _, n := range watch.Add(e) {
+			n.Folder = dir
+			s.Send(n)
+		}
+	}
 }
 
 // tellingView is a view that also tells.
 type tellingView struct {
 	view.View
-	to    *Sender
-	dir   string // of the crawl, absolute
-	watch Watch
+	earlier, now func(event.Event)
 }
 
-// Recall takes an event of an earlier run, whose moments are over.
+// Recall takes an event of an earlier run.
 func (v *tellingView) Recall(e event.Event) {
-	v.watch.Add(e)
+	v.earlier(e)
 	v.View.Recall(e)
 }
 
 // Add takes an event of this run.
 func (v *tellingView) Add(e event.Event) {
-	for _, n := range v.watch.Add(e) {
-		n.Folder = v.dir
-		v.to.Send(n)
-	}
+	v.now(e)
 	v.View.Add(e)
 }

@@ -30,6 +30,7 @@ type Crawl struct {
 
 	moved map[uint64]int64 // where the event of a redirect begins, by the hash of its address
 
+	copies   copies        // pages that repeat another
 	good     bitset        // the pages that are relevant
 	leads    map[pair]lead // pages of one host that were found on another
 	waitings tally         // links that wait, by priority, see encode
@@ -109,7 +110,7 @@ const (
 // New returns the figures of a crawl of which nothing is known.
 func New() *Crawl {
 	return &Crawl{
-		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]int64{}, leads: map[pair]lead{},
+		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]int64{}, leads: map[pair]lead{}, copies: newCopies(),
 		failed: map[web.Reason]*Examples{}, skipped: map[web.Reason]*Examples{},
 	}
 }
@@ -259,6 +260,7 @@ func (c *Crawl) fetched(e event.Fetched, offset int64) {
 	i := len(c.pages)
 	c.byURL[id] = int32(i)
 	c.pages = append(c.pages, p)
+	c.repeats(i, &e)
 	c.judge(i, relevant)
 	c.found(e.Queued)
 	c.left(e.At.At, e.URL, e.Skipped)

@@ -53,6 +53,8 @@ type Filter struct {
 	Most     float64 // relevance up to; 0 = 1
 	Since    time.Time
 	Until    time.Time
+	Fold     bool    // of pages that repeat one another only the first that is wanted
+	CopiesOf web.URL // only the page of this address, and those that repeat it; zero = all
 	// Order is "fetched", "relevance", "similarity", "bytes", "took", "depth", "host" or
 	// "address"; "" = "fetched".
 	Order string
@@ -114,6 +116,9 @@ func (c *Crawl) Numbers(f Filter) (list []int, all int) {
 			}
 			all++
 			if len(list) == f.N && m.all() { // no need to look at the others
+				if f.Fold {
+					return list, len(c.pages) - len(c.copies.of)
+				}
 				return list, len(c.pages)
 			}
 		}
@@ -232,7 +237,8 @@ type matcher struct {
 	words          []string
 	host           uint32
 	mime, language uint16
-	none           bool // no page can match
+	none           bool  // no page can match
+	copied         int32 // the page of Filter.CopiesOf; -1 = of any
 	since, until   int64
 	has            []bool // by page, that its texts hold the words; nil = to be looked at. Shape: [page]
 }
@@ -260,7 +266,11 @@ func (m *matcher) matchText() {
 }
 
 func (c *Crawl) matcher(f Filter) *matcher {
-	m := &matcher{Crawl: c, Filter: f, words: strings.Fields(f.Text), host: noHost}
+	m := &matcher{Crawl: c, Filter: f, words: strings.Fields(f.Text), host: noHost, copied: -1}
+	if !f.CopiesOf.IsZero() {
+		i, ok := c.copied(f.CopiesOf)
+		m.copied, m.none = i, m.none || !ok
+	}
 	if f.Host != "" {
 		id, ok := c.hostID[f.Host]
 		m.host, m.none = id, m.none || !ok
@@ -286,7 +296,7 @@ func (c *Crawl) matcher(f Filter) *matcher {
 func (m *matcher) all() bool {
 	f := m.Filter
 	return f.Only == nil && f.Text == "" && f.Host == "" && f.Language == "" && f.MIME == "" && f.Verdict == "" &&
-		f.Least == 0 && f.Most == 0 && f.Since.IsZero() && f.Until.IsZero()
+		f.Least == 0 && f.Most == 0 && f.Since.IsZero() && f.Until.IsZero() && f.CopiesOf.IsZero()
 }
 
 // is tells whether page i, from 0, is wanted.
@@ -294,9 +304,22 @@ func (m *matcher) is(i int) bool {
 	if m.has != nil {
 		return m.has[i]
 	}
+	if !m.matches(i) {
+		return false
+	}
+	if m.Fold && m.pages[i].reason != 0 {
+		of, copied := m.copies.of[int32(i)]
+		return !copied || !m.matches(int(of))
+	}
+	return true
+}
+
+// matches tells whether page i is wanted, whatever it repeats.
+func (m *matcher) matches(i int) bool {
 	p := &m.pages[i]
 	switch {
 	case m.none,
+		m.copied >= 0 && !m.isCopy(i),
 		m.host != noHost && p.host != m.host,
 		m.mime != 0 && p.mime != m.mime,
 		m.language != 0 && p.language != m.language,
@@ -318,6 +341,15 @@ func (m *matcher) is(i int) bool {
 		}
 	}
 	return true
+}
+
+// isCopy tells whether page i is the page of Filter.CopiesOf, or repeats it.
+func (m *matcher) isCopy(i int) bool {
+	if int32(i) == m.copied {
+		return true
+	}
+	of, ok := m.copies.of[int32(i)]
+	return ok && of == m.copied
 }
 
 // containsFold tells whether text holds word, letters of both cases being equal.

@@ -36,7 +36,7 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 	if err != nil {
 		return problems(err)
 	}
-	return s.run(ctx, col, &job.Maker{Job: j, Begun: &col, Documents: s.docs, Note: func(line string) { note(event.Line(line)) }}, ended)
+	return s.run(ctx, col, &job.Maker{Job: j, Begun: &col, Documents: s.o.Documents, Note: func(line string) { note(event.Line(line)) }}, ended)
 }
 
 // run makes a crawl and has it run.
@@ -56,6 +56,10 @@ func (s *Starter) run(ctx context.Context, col collection.Collection, m *job.Mak
 		}
 		return problems(errors.Join(err, w.Close()))
 	}
+	if s.o.Hear != nil {
+		earlier, now := s.o.Hear(col.Dir())
+		c.Listen, c.History = now, event.Heard(c.History, earlier)
+	}
 	s.wait.Go(func() {
 		how, err := c.Run(s.ctx)
 		if err == nil {
@@ -64,11 +68,11 @@ func (s *Starter) run(ctx context.Context, col collection.Collection, m *job.Mak
 		err = errors.Join(err, m.Close(), w.Close())
 		switch {
 		case err != nil:
-			s.note(fmt.Sprintf("%s: %s; mend the cause, then go on with: waggle crawl -o %s --resume", col.Dir(), event.Line(err.Error()), quoted(col.Dir())))
+			s.o.Note(fmt.Sprintf("%s: %s; mend the cause, then go on with: waggle crawl -o %s --resume", col.Dir(), event.Line(err.Error()), quoted(col.Dir())))
 		case how == event.Stopped:
-			s.note(fmt.Sprintf("%s: stopped; go on with: waggle crawl -o %s --resume", col.Dir(), quoted(col.Dir())))
+			s.o.Note(fmt.Sprintf("%s: stopped; go on with: waggle crawl -o %s --resume", col.Dir(), quoted(col.Dir())))
 		default:
-			s.note(fmt.Sprintf("%s: ended, %s", col.Dir(), terminal.Ending(how)))
+			s.o.Note(fmt.Sprintf("%s: ended, %s", col.Dir(), terminal.Ending(how)))
 		}
 		ended(err)
 	})

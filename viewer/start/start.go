@@ -32,20 +32,27 @@ import (
 // Starter begins crawls and lets them run. It may be used by several goroutines.
 type Starter struct {
 	ctx  context.Context // of the crawls
-	dir  string          // in which their folders are made
-	docs parse.Documents
-	note func(string)
+	o    Options
 	wait sync.WaitGroup
 
 	mu    sync.Mutex
 	known map[string]collection.Example // example pages that were fetched, by address
 }
 
-// New makes a Starter of crawls below the folder dir, which end with ctx. Documents
-// reads what is no HTML; nil = this process does. note is told what becomes of each, in a
-// line.
-func New(ctx context.Context, dir string, documents parse.Documents, note func(string)) *Starter {
-	return &Starter{ctx: ctx, dir: dir, docs: documents, note: note, known: map[string]collection.Example{}}
+// Options of a Starter. Dir and Note are needed.
+type Options struct {
+	Dir       string          // in which the folders of crawls are made
+	Folder    string          // the name of the next one, unless the person chooses another; "" = of its words
+	Documents parse.Documents // reads what is no HTML; nil = this process does
+	Note      func(string)    // is told what becomes of each crawl, in a line
+	// Hear returns what is called with the events of the earlier runs of the crawl in a
+	// folder, and with those of this run; nil = nobody hears them.
+	Hear func(dir string) (earlier, now func(event.Event))
+}
+
+// New makes a Starter of crawls that end with ctx.
+func New(ctx context.Context, o Options) *Starter {
+	return &Starter{ctx: ctx, o: o, known: map[string]collection.Example{}}
 }
 
 // Wait returns when no crawl runs any more.
@@ -53,10 +60,19 @@ func (s *Starter) Wait() { s.wait.Wait() }
 
 // Dir is the folder in which those of the crawls are made, as a whole path.
 func (s *Starter) Dir() string {
-	if whole, err := filepath.Abs(s.dir); err == nil {
+	if whole, err := filepath.Abs(s.o.Dir); err == nil {
 		return whole
 	}
-	return s.dir
+	return s.o.Dir
+}
+
+// Folder is the name that the folder of the next crawl has unless another is chosen, ""
+// where it goes by its words: a crawl may be there by now.
+func (s *Starter) Folder() string {
+	if s.o.Folder == "" || collection.At(filepath.Join(s.o.Dir, s.o.Folder)).Begun() {
+		return ""
+	}
+	return s.o.Folder
 }
 
 // Draft is what a person has filled in.
@@ -221,7 +237,7 @@ func (s *Starter) folder(name string) (collection.Collection, error) {
 	if unclear(name) {
 		return collection.Collection{}, fmt.Errorf("%q has characters that are not shown as they stand, such as control characters: leave them out", name)
 	}
-	col := collection.At(filepath.Join(s.dir, name))
+	col := collection.At(filepath.Join(s.o.Dir, name))
 	if err := col.Usable(); err != nil {
 		return col, err
 	}
@@ -302,7 +318,7 @@ func (s *Starter) maker(d *Draft, whole bool, note func(string)) (m *job.Maker, 
 			}
 		}
 	}
-	return &job.Maker{Job: j, Known: known, Documents: s.docs, Note: func(line string) { note(event.Line(line)) }}, keep, nil
+	return &job.Maker{Job: j, Known: known, Documents: s.o.Documents, Note: func(line string) { note(event.Line(line)) }}, keep, nil
 }
 
 // Trial is what the judge says of an example page; see job.Trial.

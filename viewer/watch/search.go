@@ -28,7 +28,7 @@ const retryAfter = 10 * time.Second
 // PageList is what a filter wants of the pages.
 type PageList struct {
 	Pages []Listed `json:"pages"`
-	All   int      `json:"all"`   // how many there are, near-copies among them
+	All   int      `json:"all"`   // how many there are; in a search of the index, folded near-copies among them
 	More  bool     `json:"more"`  // there are others behind these
 	Index bool     `json:"index"` // the index was searched; if not, titles and addresses
 	// Matches are the pages that the words are on, before other filters. Only the best
@@ -91,9 +91,10 @@ func (c *Crawl) closeIndex() {
 	c.search.reader, c.search.state.There = nil, false
 }
 
-// Search is what only an index can tell of pages.
+// Search is what is wanted of near-copies: an index knows them by the texts of pages, the log as
+// the crawl told them.
 type Search struct {
-	Fold     bool    // of near-copies only the first
+	Fold     bool    // of near-copies, and pages with the same body, only the first
 	CopiesOf web.URL // only near-copies of this page, itself among them; zero = all
 }
 
@@ -117,16 +118,31 @@ func (c *Crawl) Find(ctx context.Context, f figures.Filter, q Search) (PageList,
 	c.mu.RUnlock()
 	what := index.Query{Text: f.Text, Since: f.Since, Until: f.Until, From: f.From, Size: f.N, Fold: q.Fold, CopiesOf: q.CopiesOf}
 	got := PageList{Pages: []Listed{}}
-	switch {
-	case r == nil && !what.CopiesOf.IsZero():
-		return got, Absent{errors.New("near-copies are known from an index alone: make it with waggle index")}
-	case r == nil || f.N == 0 || f.Text == "" && what.CopiesOf.IsZero():
-		var pages []figures.Page
-		c.With(func(x *figures.Crawl) { pages, got.All = x.List(f) })
-		for _, p := range pages {
-			got.Pages = append(got.Pages, Listed{Page: p})
+	logged := 0 // copies that the log tells of
+	if !q.CopiesOf.IsZero() {
+		there := false
+		c.With(func(x *figures.Crawl) {
+			logged = x.CopiesOf(q.CopiesOf)
+			_, _, there = x.Page(q.CopiesOf)
+		})
+		if !there {
+			return got, Absent{errors.New("no page of this address was fetched")}
 		}
-		got.More = f.From+len(pages) < got.All
+	}
+	if r == nil || f.N == 0 || f.Text == "" && (what.CopiesOf.IsZero() || logged > 0) {
+		f.Fold, f.CopiesOf = q.Fold && q.CopiesOf.IsZero(), q.CopiesOf
+		c.With(func(x *figures.Crawl) {
+			var pages []figures.Page
+			pages, got.All = x.List(f)
+			for _, p := range pages {
+				l := Listed{Page: p}
+				if f.Fold {
+					l.Copies = x.Copies(p.Number)
+				}
+				got.Pages = append(got.Pages, l)
+			}
+		})
+		got.More = f.From+len(got.Pages) < got.All
 		return got, nil
 	}
 	if f.Host != "" {

@@ -20,7 +20,7 @@ export function Pages({ at, state }) {
   const searching = index.there && !!(p.text || p.copies);
   const order = p.order || (searching ? "match" : "fetched");
   const down = p.down !== undefined ? p.down === "1" : order !== "match";
-  const fold = searching && p.fold !== "0" && !p.copies;
+  const fold = p.fold !== "0" && !p.copies;
   const moments = { since: instant(p.since), until: instant(p.until) };
   const { data, error, old } = useData(`crawls/${at.crawl}/pages` + query({
     text: p.text, host: p.host, verdict: p.verdict, language: p.language, type: p.type, least: p.least, copies: p.copies, fold, ...moments, order, down, from: p.from, n: perPage,
@@ -63,7 +63,7 @@ export function Pages({ at, state }) {
           <option value="relevance">least relevant first</option><option value="similarity-down">most similar first</option><option value="host">by host</option><option value="address">by address</option><option value="bytes-down">largest first</option><option value="took-down">slowest first</option><option value="depth">nearest to a seed first</option>
         </select></label>
         </div>
-        {searching && !p.copies && <label class="check"><input type="checkbox" checked={fold} onChange={(e) => set({ fold: e.target.checked ? "" : "0" })} />Fold near-copies</label>}
+        {!p.copies && <label class="check"><input type="checkbox" checked={fold} onChange={(e) => set({ fold: e.target.checked ? "" : "0" })} />Fold near-copies</label>}
         {chosen && <button type="button" onClick={(e) => { e.target.form.reset(); go(at.crawl, "pages", {}, true); }}>All pages</button>}
         <IndexLine index={index} dir={state.dir} crawl={at.crawl} />
       </form>

@@ -13,10 +13,11 @@ const further = {
   "scope.max-depth": "Depth", "scope.max-host-pages": "Pages of a host", "fetch.workers": "Workers", "fetch.through": "Proxy", "politeness.own-hosts": "Your own hosts", "politeness.obey-rel-nofollow": "Obey rel=nofollow", "fetch.allow-private": "Private addresses",
 };
 
-function fresh() {
-  const blank = { values: { "budget.pages": "500" }, folder: "", named: false };
+function fresh(folder) {
+  const blank = { values: { "budget.pages": "500" }, folder: folder || "", named: !!folder };
   try {
-    return { ...blank, ...JSON.parse(sessionStorage.getItem(kept)) };
+    const draft = JSON.parse(sessionStorage.getItem(kept));
+    return { ...blank, ...draft, ...(folder && !draft?.named && { folder, named: true }) };
   } catch {
     return blank;
   }
@@ -37,7 +38,7 @@ const folderOf = (words) => words.split(/[\n,]/)[0].trim().toLowerCase().normali
 
 // Start prepares a crawl and begins it.
 export function Start({ info, begun }) {
-  const [form, setForm] = useState(fresh);
+  const [form, setForm] = useState(() => fresh(info.folder));
   const [files, setFiles] = useState([]);
   const [asked, setAsked] = useState(false); // the person wanted to begin: all that is wrong is shown
   const [touched, setTouched] = useState({});
@@ -134,7 +135,7 @@ export function Start({ info, begun }) {
         </section>
         <section class="card" aria-labelledby="go-title">
           <h2 id="go-title">Go</h2>
-          <label class="field">Folder<span class="soft">a new one in {info.dir}</span>
+          <label class="field">Folder<span class="soft">{info.folder ? "" : "a new one "}in {info.dir}</span>
             <input type="text" value={form.folder} spellcheck={false} autocapitalize="off" aria-invalid={!!problem("folder")} onInput={(e) => { setTouched((t) => ({ ...t, folder: true })); setForm((f) => ({ ...f, folder: e.target.value, named: true })); }} /></label>
           {problem("folder") && <p class="problem" role="alert">{problem("folder")}</p>}
           {asked && checked?.problems.length > 0 && <p class="problem" role="alert">{count(checked.problems.length, "thing is", "things are")} to be mended before it can begin.</p>}
