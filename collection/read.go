@@ -48,6 +48,14 @@ func (c Collection) events(read func(path string) iter.Seq2[event.Event, error])
 	}
 }
 
+// Explain tells what became of an address; see event.Explain.
+func (c Collection) Explain(u web.URL) (event.Explanation, error) {
+	if err := c.logLost(); err != nil {
+		return event.Explanation{URL: u, Fate: event.Unseen}, err
+	}
+	return event.ExplainFile(c.EventLog(), u)
+}
+
 // Said are the relevances that were told of a page, oldest first.
 func (c Collection) Said(u web.URL) ([]float64, error) {
 	return event.Said(event.ReadVisits(c.EventLog()), u)

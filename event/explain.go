@@ -117,12 +117,18 @@ const maxNotes = 64
 // A torn last line is no error, see Explanation.Whole. Any other error of the
 // sequence is returned.
 func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
-	x := explainer{
-		Explanation: Explanation{URL: u, Fate: Unseen},
-		seed:        maphash.MakeSeed(),
-		parents:     map[uint64]uint64{},
-	}
-	for e, err := range events {
+	x := newExplainer(u)
+	return x.explain(events, func(map[uint64]int) iter.Seq2[Event, error] { return events })
+}
+
+func newExplainer(u web.URL) *explainer {
+	return &explainer{Explanation: Explanation{URL: u, Fate: Unseen}, seed: maphash.MakeSeed(), parents: map[uint64]uint64{}}
+}
+
+// explain reads the events for the first time, and those of the path for the second: second is
+// given the hashes of its addresses.
+func (x *explainer) explain(first iter.Seq2[Event, error], second func(path map[uint64]int) iter.Seq2[Event, error]) (Explanation, error) {
+	for e, err := range first {
 		if err != nil {
 			if errors.Is(err, ErrTorn) {
 				x.Whole = false
@@ -139,7 +145,7 @@ func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
 	// chain[i] is the hash of step i; the seed ends up first. A hash of 64
 	// bits stands for an address: among 10⁸ pages two share one with a
 	// probability below 0.1 %.
-	chain := []uint64{x.hash(u)}
+	chain := []uint64{x.hash(x.URL)}
 	at := map[uint64]int{chain[0]: 0}
 	for parent, ok := x.hash(x.from), !x.from.IsZero(); ok && parent != 0; parent, ok = x.parents[parent] {
 		if _, loop := at[parent]; loop {
@@ -149,9 +155,9 @@ func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
 		chain = append(chain, parent)
 	}
 	steps := make([]Step, len(chain)) // u first
-	steps[0].URL = u
+	steps[0].URL = x.URL
 	x.parents = nil
-	for e, err := range events {
+	for e, err := range second(at) {
 		if err != nil {
 			if errors.Is(err, ErrTorn) {
 				break
@@ -184,7 +190,7 @@ func (x *explainer) hash(u web.URL) uint64 {
 	if u.IsZero() {
 		return 0
 	}
-	return max(1, maphash.Comparable(x.seed, u))
+	return max(1, maphash.String(x.seed, u.String()))
 }
 
 // follow is the first reading: the fate of u, and who found whom.

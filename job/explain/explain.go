@@ -23,7 +23,7 @@ import (
 // is given to doubt, and the rest is told all the same. The error is that of reading
 // the log, of writing, or of ctx.
 func Explain(ctx context.Context, out io.Writer, col collection.Collection, documents parse.Documents, u web.URL, doubt func(what string, why error)) (event.Fate, error) {
-	x, err := event.Explain(col.Events(), u)
+	x, err := col.Explain(u)
 	if err != nil {
 		return "", err
 	}
