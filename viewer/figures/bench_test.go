@@ -44,6 +44,8 @@ func BenchmarkLook(b *testing.B) {
 		{"choices", func() { c.Choices() }},
 		{"pages", func() { c.List(Filter{Down: true, N: 50}) }},
 		{"pages-by-relevance", func() { c.List(Filter{Order: "relevance", Down: true, N: 50}) }},
+		{"pages-by-relevance-deep", func() { c.List(Filter{Order: "relevance", Down: true, From: n / 2, N: 50}) }},
+		{"pages-by-address-deep", func() { c.List(Filter{Order: "address", From: n / 2, N: 50}) }},
 		{"graph", func() { c.Graph(200) }},
 	} {
 		b.Run(look.name, func(b *testing.B) {

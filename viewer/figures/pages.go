@@ -3,7 +3,6 @@ package figures
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"runtime"
 	"slices"
 	"strings"
@@ -125,11 +124,17 @@ func (c *Crawl) Numbers(f Filter) (list []int, all int) {
 		return list, all
 	}
 	top := &best{less: less, most: max(0, f.From) + max(0, f.N)}
+	deep := f.From > deepFrom
 	take := func(i int) {
-		if m.is(i) {
-			all++
+		switch {
+		case !m.is(i):
+			return
+		case deep:
+			top.ids = append(top.ids, int32(i))
+		default:
 			top.add(int32(i))
 		}
+		all++
 	}
 	if f.Only != nil {
 		for _, n := range f.Only {
@@ -142,52 +147,14 @@ func (c *Crawl) Numbers(f Filter) (list []int, all int) {
 			take(i)
 		}
 	}
-	for _, i := range slice(top.sorted(), f.From, f.N) {
+	wanted := func() []int32 { return slice(top.sorted(), f.From, f.N) }
+	if deep {
+		wanted = func() []int32 { return ranked(top.ids, less, f.From, f.N) }
+	}
+	for _, i := range wanted() {
 		list = append(list, int(i)+1)
 	}
 	return list, all
-}
-
-// best keeps the first of many in an order: a heap with the last of them on top.
-type best struct {
-	ids  []int32
-	less func(i, j int32) bool
-	most int
-}
-
-func (b *best) Len() int           { return len(b.ids) }
-func (b *best) Less(i, j int) bool { return b.less(b.ids[j], b.ids[i]) }
-func (b *best) Swap(i, j int)      { b.ids[i], b.ids[j] = b.ids[j], b.ids[i] }
-func (b *best) Push(x any)         { b.ids = append(b.ids, x.(int32)) }
-
-// Pop is of heap.Interface.
-func (b *best) Pop() any {
-	x := b.ids[len(b.ids)-1]
-	b.ids = b.ids[:len(b.ids)-1]
-	return x
-}
-
-func (b *best) add(i int32) {
-	switch {
-	case len(b.ids) < b.most:
-		heap.Push(b, i)
-	case b.most > 0 && b.less(i, b.ids[0]):
-		b.ids[0] = i
-		heap.Fix(b, 0)
-	}
-}
-
-func (b *best) sorted() []int32 {
-	slices.SortFunc(b.ids, func(i, j int32) int {
-		switch {
-		case b.less(i, j):
-			return -1
-		case b.less(j, i):
-			return 1
-		}
-		return 0
-	})
-	return b.ids
 }
 
 // less is the order of a filter, with pages that are equal by it as they were fetched;
