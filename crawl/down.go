@@ -35,7 +35,7 @@ import (
 // the link may fare better.
 func harm(a *Arrival) (hurts, temporary bool) {
 	if f := a.Failure; f != nil {
-		hurts = hear(a) == silence || f.Reason == web.ReasonRobotsMissing
+		hurts = hear(a) == silence || f.Reason == web.ReasonRobotsMissing || f.Reason == web.ReasonProxy
 		// No name, or no trust, is for good if the network works.
 		return hurts, f.Temporary || hurts && a.certainty == networkUnknown
 	}

@@ -152,3 +152,24 @@ func TestNetwork(t *testing.T) {
 		})
 	})
 }
+
+// A proxy that answers and opens no connection is heard, and what it refuses speaks against the
+// host; one that is not reached says nothing.
+func TestProxyHeard(t *testing.T) {
+	for _, c := range []struct {
+		failure          web.Failure
+		heard            answerState
+		hurts, temporary bool
+	}{
+		{web.Failure{Reason: web.ReasonProxy}, answered, true, false},
+		{web.Failure{Reason: web.ReasonProxy, Temporary: true}, answered, true, true},
+		{web.Failure{Reason: web.ReasonConnect, Temporary: true}, silence, true, true},
+		{web.Failure{Reason: web.ReasonConnect, Temporary: true, Proxy: true}, silence, true, true},
+	} {
+		a := Arrival{Failure: &c.failure, Reason: c.failure.Reason}
+		hurts, temporary := harm(&a)
+		if heard := hear(&a); heard != c.heard || hurts != c.hurts || temporary != c.temporary {
+			t.Errorf("%+v: heard %v, hurts %v, temporary %v", c.failure, heard, hurts, temporary)
+		}
+	}
+}

@@ -45,10 +45,10 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	}
 }
 
-// atProxy tells whether the proxy was not reached.
+// atProxy tells whether the proxy was not reached, or does not let us in.
 func atProxy(err error) bool {
 	var op *net.OpError
-	return errors.Is(err, errProxyDown) || errors.As(err, &op) && op.Op == "proxyconnect"
+	return errors.Is(err, errProxyDown) || errors.Is(err, errProxyShut) || errors.As(err, &op) && op.Op == "proxyconnect"
 }
 
 // badHeader is the name of the header for which net/http refused a response; it
@@ -77,6 +77,7 @@ func badHeader(err error) (name string, ok bool) {
 func classify(err error) (reason web.Reason, temporary bool) {
 	var (
 		refused *refusedError
+		answer  *proxyAnswer
 		name    *net.DNSError
 		op      *net.OpError
 		timeout interface{ Timeout() bool }
@@ -88,6 +89,8 @@ func classify(err error) (reason web.Reason, temporary bool) {
 		return web.ReasonProtocol, false
 	case atProxy(err):
 		return web.ReasonConnect, true
+	case errors.As(err, &answer):
+		return web.ReasonProxy, answer.temporary
 	case errors.As(err, &name):
 		return web.ReasonDNS, !name.IsNotFound
 	case isTLS(err):

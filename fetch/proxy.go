@@ -81,7 +81,11 @@ func throughSOCKS(p *url.URL, connect connector) connector {
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d.(proxy.ContextDialer).DialContext(ctx, network, address)
-		if err != nil {
+		switch {
+		case err == nil:
+		case strings.HasSuffix(err.Error(), "not allowed by ruleset"): // RFC 1928, section 6: X'02'
+			return nil, &proxyAnswer{proxy: p.Host, what: "it does not allow connections to " + address}
+		default:
 			return nil, fmt.Errorf("%w %s: %w", errProxy, p.Host, err)
 		}
 		return c, nil

@@ -92,7 +92,12 @@ func (s *socks) talk(c net.Conn) {
 	s.mu.Lock()
 	s.asked = append(s.asked, asked)
 	s.mu.Unlock()
-	out, err := net.Dial("tcp", s.to(asked))
+	to := s.to(asked)
+	if to == "" {
+		c.Write([]byte{5, 2, 0, 1, 0, 0, 0, 0, 0, 0})
+		return
+	}
+	out, err := net.Dial("tcp", to)
 	if err != nil {
 		c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
 		return
@@ -294,8 +299,9 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// A proxy that is gone says nothing of servers. One that does not reach a server does, and so may
-// one that wants a user: a server can answer so too.
+// A proxy that is gone says nothing of servers, and neither does one that wants a user before it
+// connects to one; of a page without TLS a server can answer so too. One that does not reach a
+// server, or may not, was reached itself.
 func TestProxyGone(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -311,21 +317,25 @@ func TestProxyGone(t *testing.T) {
 		return u.Host
 	}
 	refuses := &socks{t: t, to: func(string) string { return gone }}
+	forbids := &socks{t: t, to: func(string) string { return "" }}
 	for _, c := range []struct {
 		proxy url.URL
 		page  string
 		gone  bool
 		says  string
+		why   web.Reason
 	}{
-		{url.URL{Scheme: "http", Host: gone}, "http://a.test/", true, "refused"},
-		{url.URL{Scheme: "http", Host: gone}, "https://a.test/", true, "refused"},
-		{url.URL{Scheme: "https", Host: gone}, "https://a.test/", true, "refused"},
-		{url.URL{Scheme: "socks5", Host: gone}, "http://a.test/", true, "refused"},
-		{url.URL{Scheme: "socks5h", Host: gone}, "https://a.test/", true, "refused"},
-		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "http://a.test/", false, "--secrets"},
-		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", false, "--secrets"},
-		{url.URL{Scheme: "http", Host: answers(http.StatusBadGateway)}, "https://a.test/", false, "502"},
-		{*refuses.serve(), "http://a.test/", false, "refused"},
+		{url.URL{Scheme: "http", Host: gone}, "http://a.test/", true, "refused", web.ReasonConnect},
+		{url.URL{Scheme: "http", Host: gone}, "https://a.test/", true, "refused", web.ReasonConnect},
+		{url.URL{Scheme: "https", Host: gone}, "https://a.test/", true, "refused", web.ReasonConnect},
+		{url.URL{Scheme: "socks5", Host: gone}, "http://a.test/", true, "refused", web.ReasonConnect},
+		{url.URL{Scheme: "socks5h", Host: gone}, "https://a.test/", true, "refused", web.ReasonConnect},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "http://a.test/", false, "--secrets", web.ReasonConnect},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", true, "--secrets", web.ReasonConnect},
+		{url.URL{Scheme: "http", Host: answers(http.StatusBadGateway)}, "https://a.test/", false, "502", web.ReasonProxy},
+		{url.URL{Scheme: "http", Host: answers(http.StatusForbidden)}, "https://a.test/", false, "403", web.ReasonProxy},
+		{*refuses.serve(), "http://a.test/", false, "refused", web.ReasonConnect},
+		{*forbids.serve(), "http://a.test/", false, "does not allow", web.ReasonProxy},
 	} {
 		f, err := fetch.New(fetch.Options{
 			Contact: "me@a.test", Delay: -1, OwnHosts: []string{"a.test"}, Timeout: 30 * time.Second,
@@ -336,7 +346,7 @@ func TestProxyGone(t *testing.T) {
 		}
 		_, err = f.Fetch(t.Context(), address(t, c.page))
 		var why *web.Failure
-		if !errors.As(err, &why) || why.Proxy != c.gone || why.Reason != web.ReasonConnect || !strings.Contains(why.Detail, c.says) {
+		if !errors.As(err, &why) || why.Proxy != c.gone || why.Reason != c.why || !strings.Contains(why.Detail, c.says) {
 			t.Errorf("%s through %s: %+v, want a proxy that is gone: %t, and %q", c.page, c.proxy.Redacted(), why, c.gone, c.says)
 		}
 		f.Close()

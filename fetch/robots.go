@@ -191,7 +191,7 @@ func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, 
 		case web.ReasonRedirects, web.ReasonRedirectLoop, web.ReasonRedirectBad:
 			// "unavailable", RFC 9309, section 2.3.1.2
 			return rulesOf(404, nil), robotsLife
-		case web.ReasonDNS, web.ReasonConnect, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonTLS:
+		case web.ReasonDNS, web.ReasonConnect, web.ReasonProxy, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonTLS:
 			if !answered {
 				return verdict{dead: f, weight: ruleWeight}, 0
 			}

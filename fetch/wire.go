@@ -72,9 +72,9 @@ func newWire(o Options) *wire {
 			case http.StatusOK:
 				return nil
 			case http.StatusProxyAuthRequired:
-				return unknownAt(p)
+				return fmt.Errorf("%w: %w", errProxyShut, unknownAt(p)) // no server is asked yet that could say so
 			}
-			return fmt.Errorf("%w %s: %.100s", errProxy, p.Host, r.Status)
+			return &proxyAnswer{proxy: p.Host, what: fmt.Sprintf("%.100s", r.Status), temporary: r.StatusCode >= 500 || r.StatusCode == http.StatusRequestTimeout || r.StatusCode == http.StatusTooManyRequests}
 		}
 	}
 	w.certified = make(map[string]*http.Transport, len(o.Certificates))
@@ -91,10 +91,22 @@ func newWire(o Options) *wire {
 var (
 	errProxy     = errors.New("no connection through proxy")
 	errProxyDown = errors.New("the proxy is not reached")
+	errProxyShut = errors.New("the proxy does not let us in")
 )
 
-// unknownAt is the error of a proxy that wants to know who asks. It does not wrap errProxyDown: a
-// server can answer so too, and may not bring a crawl to a stand.
+// proxyAnswer is the error of a proxy that was reached and opens no connection to a host: it
+// may not, or the host does not answer it.
+type proxyAnswer struct {
+	proxy, what string
+	temporary   bool
+}
+
+func (e *proxyAnswer) Error() string {
+	return fmt.Sprintf("%v %s: %s", errProxy, e.proxy, e.what)
+}
+
+// unknownAt is the error of a proxy that wants to know who asks. It wraps neither errProxyDown nor
+// errProxyShut: of a page without TLS a server can answer so too, and may not bring a crawl to a stand.
 func unknownAt(p *url.URL) error {
 	return fmt.Errorf("%w: %s wants a user and a password, or other ones: put them into the file of fetch.secrets (--secrets), by the address of the proxy", errProxy, p.Host)
 }

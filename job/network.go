@@ -83,6 +83,11 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 		if itsOwn, o.Recorded, err = askProxy(ctx, f.Through); err != nil {
 			return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
 		}
+		if !o.Recorded {
+			if err := greetHTTP(ctx, o.Proxy); err != nil {
+				return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
+			}
+		}
 	}
 	if !o.Recorded {
 		if err := j.CheckPolite(); err != nil {
@@ -157,13 +162,46 @@ func greetSOCKS(ctx context.Context, proxy *url.URL) error {
 		}
 		in = refused == 0
 	}
-	switch {
-	case in:
+	if in {
 		return nil
-	case proxy.User != nil:
+	}
+	return unknownUser(proxy)
+}
+
+// unknownUser is the error of a proxy that does not let us in.
+func unknownUser(proxy *url.URL) error {
+	if proxy.User != nil {
 		return errors.New("it does not know this user and password: look at those in the file of fetch.secrets (--secrets), by the address of the proxy")
 	}
 	return errors.New("it wants a user and a password: put them into the file of fetch.secrets (--secrets), by the address of the proxy")
+}
+
+// greetHTTP tells whether an HTTP proxy lets us in: it is asked for a page and for a connection
+// of a host that there is not (RFC 6761, section 6.4), so no server is asked. Whatever else it
+// answers, or if it takes its time, is none of this.
+func greetHTTP(ctx context.Context, proxy *url.URL) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	shut := false
+	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}
+	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
+		shut = shut || r.StatusCode == http.StatusProxyAuthRequired
+		return errors.New("that is all")
+	}
+	for _, page := range []string{"http://waggle.invalid/", "https://waggle.invalid/"} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := t.RoundTrip(req); err == nil {
+			resp.Body.Close()
+			shut = shut || resp.StatusCode == http.StatusProxyAuthRequired
+		}
+	}
+	if shut {
+		return unknownUser(proxy)
+	}
+	return nil
 }
 
 // askProxy asks a proxy whether it serves a recorded web, and for the certificate

@@ -39,6 +39,7 @@ const (
 	ReasonBusy          Reason = "busy"             // politeness asks to wait: nothing was asked
 	ReasonDNS           Reason = "dns"              // the name does not resolve
 	ReasonConnect       Reason = "connect"          // no connection
+	ReasonProxy         Reason = "proxy"            // the proxy was reached and opens no connection to the host
 	ReasonTLS           Reason = "tls"              // no trust in the connection
 	ReasonTimeout       Reason = "timeout"          // slower than the limit
 	ReasonReset         Reason = "reset"            // the connection broke
@@ -144,6 +145,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "name not found", "the name of the host was not found"
 	case ReasonConnect:
 		return "no connection", "no connection could be made"
+	case ReasonProxy:
+		return "the proxy refuses", "the proxy that all requests go through opens no connection to its host"
 	case ReasonTLS:
 		return "no trusted connection", "the connection cannot be trusted"
 	case ReasonTimeout:
@@ -237,7 +240,7 @@ type Failure struct {
 	// Connected tells that a new connection was made to the server, without a proxy,
 	// and only then nothing came: the network works.
 	Connected bool
-	// Proxy tells that the proxy through which all requests go was not reached: it says
+	// Proxy tells that the proxy through which all requests go was not reached, or does not let us in: it says
 	// nothing of the server.
 	Proxy bool
 	Err   error
