@@ -77,7 +77,10 @@ lab() { # NAME
 	sed -i -e "$far" "lab-$1.yaml"
 	ended=0
 	timed "$1.seconds" "$waggle" lab run -f "lab-$1.yaml" -o "$1" ${WORKERS:+--workers "$WORKERS"} || ended=$?
-	[ ! -d "$1" ] || cat "$1.seconds" >>"$1/seconds.txt"
+	if [ -d "$1" ]; then
+		cat "$1.seconds" >>"$1/seconds.txt"
+		[ -z "${REVISION:-}" ] || echo "$REVISION" >"$1/revision"
+	fi
 	rm "$1.seconds"
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
 	[ $ended -le 1 ] || exit $ended
@@ -165,6 +168,8 @@ tables() { # FOLDER BASELINE MEASURES BUDGETS
 # has the training of its model.
 made_by() { # LAB
 	revision=$(sed -n 's/^- Made with waggle of revision \([^,]*\), settings .*/\1/p' "$1/report.md")
+	# A program that cannot tell leaves it to whoever ran it, and else it is what it was.
+	[ -n "$revision" ] || revision=$(cat "$1/revision" 2>/dev/null || awk -F, -v lab="$1" '$1 == lab { print $3 }' "$here/papers-labs.csv")
 	settings=$(sed -n 's/^- Made with.* settings \([0-9a-f]*\)\.$/\1/p' "$1/report.md")
 	base=papers-${1%-far}.yaml
 	[ -e "$here/$base" ] || base=papers-$(echo "${1%-far}" | sed 's/-\(headline\|hits\|runs\|critic\)$//').yaml
@@ -181,7 +186,7 @@ made_by() { # LAB
 	[ "$base" = "papers-$1.yaml" ] || [ "$base" = "$1.yaml" ] || changed=yes
 	own=$(sed -n 's/^repeats: //p' "$here/$base")
 	[ "$repeats" = "${own:-1}" ] || changed=yes
-	echo "$1,$base,${revision:-${REVISION:-–}},$settings,$changed,$repeats,$crawls,$seconds,$of"
+	echo "$1,$base,${revision:-–},$settings,$changed,$repeats,$crawls,$seconds,$of"
 }
 
 curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
