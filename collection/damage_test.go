@@ -160,6 +160,9 @@ type (
 
 func (s snapFrontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, error) {
 	r, err := s.Frontier.Commit(ctx, turn)
+	if err == nil {
+		_, err = s.Frontier.Unwritten(0)
+	}
 	s.snap()
 	return r, err
 }

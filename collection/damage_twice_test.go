@@ -156,6 +156,8 @@ func TestErrorInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := m.crawl(t, dir, StoreOptions{}, 0, func(c *crawl.Crawl) {
 			c.Archive = snapArchive{c.Archive, func() {
+				m.mu.Lock()
+				defer m.mu.Unlock()
 				if m.asked[gone] > 0 && killed == "" {
 					killed = take()
 				}

@@ -2,6 +2,7 @@ package collection
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // powerDisk is a disk below all three stores that knows what a power failure would leave
@@ -331,10 +333,24 @@ type safeFrontier struct {
 	d *powerDisk
 }
 
+func (f safeFrontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, error) {
+	r, err := f.Frontier.Commit(ctx, turn)
+	if err == nil && turn.Safe {
+		if _, err = f.Frontier.Unwritten(0); err == nil {
+			err = f.note()
+		}
+	}
+	return r, err
+}
+
 func (f safeFrontier) Sync() error {
 	if err := f.Frontier.Sync(); err != nil {
 		return err
 	}
+	return f.note()
+}
+
+func (f safeFrontier) note() error {
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
 	info, err := os.Stat(At(f.d.dir).EventLog())

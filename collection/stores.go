@@ -287,9 +287,13 @@ func (w *Writer) remember(ctx context.Context, f *frontier.Frontier, note func(s
 	return f.Remembered()
 }
 
-// Close closes the stores that are open.
+// Close closes the stores that are open, the frontier last: what it is still writing goes to the
+// others first.
 func (s *Stores) Close() error {
 	var errs []error
+	if s.Frontier != nil {
+		_, _ = s.Frontier.Unwritten(0) // a crawl tells what it meets itself
+	}
 	if s.Log != nil {
 		errs = append(errs, s.Log.Close())
 	}

@@ -126,7 +126,7 @@ func (d *driver) activity(now time.Time) web.Activity {
 	return a
 }
 
-// timed runs what writes to the disk, and counts the time.
+// timed runs what writes to the disk, or waits for that, and counts the time.
 func (d *driver) timed(write func() error) error {
 	if d.fetches == nil {
 		return write()

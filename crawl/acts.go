@@ -219,6 +219,9 @@ func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 
 // act does what an act says.
 func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
+	if err := d.tell(0); err != nil { // the archive may be read
+		return err
+	}
 	a.At, a.Number = event.At{At: now}, len(d.step.steering.acts)+1
 	s := &d.step.steering
 	if err := a.Check(); a.Refused == "" && err != nil {
@@ -314,10 +317,13 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	}
 	switch about.Do {
 	case event.Keywords:
-		if reworded.Keep != nil {
-			return reworded.Keep()
+		if reworded.Keep == nil {
+			return nil // what waits is scored anew in time
 		}
-		return nil // what waits is scored anew in time
+		if err := d.tell(0); err != nil { // they are kept once the log has the act
+			return err
+		}
+		return reworded.Keep()
 	case event.Mute:
 		if a.Do == event.Undo {
 			return d.unmute(ctx, now)
@@ -473,7 +479,7 @@ func (d *driver) rescore(ctx context.Context, now time.Time) error {
 	for from, again := []byte(nil), true; again; again = from != nil {
 		var err error
 		if from, err = d.Frontier.Rescore(ctx, from, sweepSlice, score); err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 	}
 	return nil

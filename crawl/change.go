@@ -93,7 +93,7 @@ func (d *driver) forget(ctx context.Context, left map[web.URL]bool) error {
 	slices.SortFunc(within, func(a, b web.URL) int { return strings.Compare(a.String(), b.String()) })
 	for part := range slices.Chunk(within, sweepSlice) {
 		if _, err := d.Frontier.Commit(ctx, web.Turn{Forget: part}); err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (d *driver) recheck(ctx context.Context, now time.Time) error {
 			return c.Priority
 		})
 		if err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 		for _, why := range []web.Reason{web.ReasonScope, web.ReasonDepth, web.ReasonMuted} {
 			if len(left[why]) == 0 {
@@ -194,7 +194,7 @@ func (d *driver) reseed(ctx context.Context, now time.Time, p *past) error {
 	}
 	if e := out.Event.(event.Seeded); len(e.Queued)+len(e.Skipped) == 0 { // they wait
 		if _, err := d.Frontier.Commit(ctx, out.Turn); err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 		return nil
 	}
@@ -271,7 +271,7 @@ func (d *driver) share(ctx context.Context, now time.Time, p *past) error {
 	d.step.store(&turn)
 	receipt, err := d.Frontier.Commit(ctx, turn)
 	if err != nil {
-		return fmt.Errorf("frontier: %w", err)
+		return ofFrontier(err)
 	}
 	return d.say(d.step.Dropped(now, turn, receipt)...)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -311,7 +312,21 @@ fetched a.example/bees/3
 func TestChangesOfARunThatDies(t *testing.T) {
 	then := crawl.Policy{MaxDepth: 2, MaxHostPages: 4, Scope: crawl.Scope{Exclude: []*regexp.Regexp{regexp.MustCompile("/login")}}}
 	run := func(fail int) string {
-		f := frontier.NewMemory(frontier.Options{})
+		disk := vfs.NewMem()
+		open := func() *frontier.Frontier {
+			f, err := frontier.Open("frontier", frontier.Options{FS: disk})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}
+		shut := func(f *frontier.Frontier) {
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		f := open()
+		defer func() { shut(f) }()
 		log := &memoryLog{}
 		if _, err := gardener(t, f, log, crawl.Policy{Pages: 3}, "a.example/").Run(t.Context()); err != nil {
 			t.Fatal(err)
@@ -342,6 +357,8 @@ func TestChangesOfARunThatDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			died = true
+			shut(f)
+			f = open()
 			log.cut(t, f)
 		}
 		if died != (fail > 0) {

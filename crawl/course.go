@@ -25,6 +25,7 @@ func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
 	d := c.newDriver()
 	d.step.passing = true
 	if err := d.start(ctx); err != nil {
+		d.still()
 		return nil, err
 	}
 	return &Course{d}, nil
@@ -67,7 +68,10 @@ func (c *Course) Lease(ctx context.Context) ([]web.Lease, error) {
 // Arrive takes in what came of a lease.
 func (c *Course) Arrive(ctx context.Context, a Arrival) error {
 	c.d.inFlight--
-	return c.d.arrive(ctx, a)
+	if err := c.d.arrive(ctx, a); err != nil {
+		return err
+	}
+	return c.d.tell(0)
 }
 
 // Charge counts against the budget of pages what brought none.

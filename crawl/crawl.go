@@ -16,8 +16,12 @@ type Frontier interface {
 	// Preview tells what Commit would do with found links, in their order, if
 	// the turn forgot those addresses first. It changes nothing.
 	Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error)
-	// Commit applies a turn whole or not at all.
+	// Commit applies a turn whole or not at all. One with a First may be written after it
+	// has returned; an error of that is returned by a later call.
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
+	// Unwritten waits until at most so many turns with a First are not written, and returns
+	// how many are not. After an error none is being written.
+	Unwritten(most int) (int, error)
 	// Lease takes out at most n candidates, each the best of a different
 	// host, among the hosts that are due at now and not busy, best first.
 	// With a rescore it asks again for the priority of a candidate before

@@ -28,22 +28,10 @@ import (
 //	go test -run '^$' -bench Driver -benchtime 1x -cpu 2 ./crawl
 //
 // pages/s is by the processor time of its thread alone, without what other threads do for
-// it, such as the tables of the frontier; the bar is 5,000. pages/wall-s is by the clock,
-// with what the goroutine waits for, such as syncs every five seconds, and longest-ms the
-// longest turn by it: those two tell of the load of the machine, too.
-//
-//	                 pages/s              pages/wall-s    longest-ms    three turns, at a load of 13, 13 and 40
-//	best-first-both    4,712 4,665 6,321     956 582 1,147   162 152 355
-//	waggle             2,748 2,829 3,007     354 728 241     204 104 386
-//
-// A machine that does less else has brought 6,922 for best-first-both. Before what is scored
-// anew was read in the background, waggle brought a third of what that did, and not half. Since a
-// score writes nothing down and the marks of what moved are changed in one go it brings
-// 1.15 times as much, see docs/results/speed.md.
-//
-// Of best-first the step takes 48 % (asking what the frontier knows 20), log and archive 19,
-// the commit 18, the lease 8. Of waggle before those two changes 28 % was scoring anew what waits:
-// the scores 11, marks of what moved 9.
+// it, such as writing what was decided; the bar is 5,000. What is scored anew is scored by all
+// cores, its own among them: with -cpu 4, where four are free, that is a quarter of it.
+// pages/wall-s is by the clock, with what the goroutine waits for, and longest-ms the longest turn
+// by it: those two tell of the load of the machine, too. docs/results/speed.md has figures.
 func BenchmarkDriver(b *testing.B) {
 	for _, name := range []string{"best-first-both", "waggle"} {
 		b.Run(name, func(b *testing.B) {

@@ -170,7 +170,7 @@ func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, sai
 		if err != nil {
 			return err
 		}
-		if err := d.timed(func() error { return d.settle(ctx, now, a.Record, out) }); err != nil {
+		if err := d.settle(ctx, now, a.Record, out); err != nil {
 			return err
 		}
 		if err := d.sweep(ctx, now); err != nil {

@@ -140,7 +140,7 @@ func (d *driver) renew(ctx context.Context, now time.Time) error {
 			return c.Priority
 		})
 		if err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 		if r.from = next; next == nil {
 			r.stage = renewalJudges
@@ -159,7 +159,7 @@ func (d *driver) renew(ctx context.Context, now time.Time) error {
 			return d.step.Rescore(c)
 		})
 		if err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 		if r.from = next; next != nil {
 			return nil
@@ -172,6 +172,9 @@ func (d *driver) renew(ctx context.Context, now time.Time) error {
 
 // renewPages judges some pages of the archive.
 func (d *driver) renewPages(ctx context.Context, now time.Time, r *renewal) error {
+	if err := d.tell(0); err != nil { // the archive is read
+		return err
+	}
 	if r.next == nil {
 		if d.Stored == nil {
 			r.stage = renewalScores

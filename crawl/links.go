@@ -29,6 +29,13 @@ type link struct {
 	anchor string // at most 80 bytes
 }
 
+// linkBuffers are used again for each page: what is in them is of no use after admit.
+type linkBuffers struct {
+	place map[web.URL]int // in found
+	found []link
+	asked []web.Candidate
+}
+
 // links scores the links of a page. A link that occurs more than once goes by
 // its best occurrence, in the place of its first.
 func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Skipped) {
@@ -36,8 +43,14 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 	if p.Directives.NoFollow && !s.policy.IgnoreDirectives {
 		return nil, nil
 	}
-	place := make(map[web.URL]int, len(p.Links))
-	found = make([]link, 0, len(p.Links))
+	if s.place == nil || len(s.place) > 1000 { // emptying a large map would cost every page after
+		s.linkBuffers = linkBuffers{place: make(map[web.URL]int)}
+	}
+	place := s.place
+	clear(place)
+	clear(s.found) // what the page before carried is not to be held for long
+	clear(s.asked)
+	found = s.found[:0]
 	var c web.Candidate // one for all: a scorer is given its address
 	for i := range p.Links {
 		l := &p.Links[i]
@@ -64,6 +77,7 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 			found[j] = link{c, clip(l.Anchor, 80)}
 		}
 	}
+	s.found = found
 	return found, refused
 }
 
@@ -91,13 +105,14 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 		return nil, nil, web.Turn{}, nil
 	}
 	// Refused links are previewed as well: one known is not news.
-	asked := make([]web.Candidate, 0, len(found)+len(refused))
-	for _, l := range found {
-		asked = append(asked, l.Candidate)
+	asked := s.asked[:0]
+	for i := range found {
+		asked = append(asked, found[i].Candidate)
 	}
 	for _, r := range refused {
 		asked = append(asked, web.Candidate{URL: r.URL, Priority: -math.MaxFloat32})
 	}
+	s.asked = asked
 	fate, err := preview(asked)
 	if err != nil {
 		return nil, nil, web.Turn{}, err
@@ -142,7 +157,8 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 				s.leads.sitemaps[c.URL.Host()]++
 			}
 			queued = append(queued, event.Found{
-				URL: c.URL, Priority: c.Priority, Anchor: c.anchor, Raised: fate[i] == web.Raised, Link: foundBy(c.Kind),
+				URL: c.URL, Priority: c.Priority, Raised: fate[i] == web.Raised, Link: foundBy(c.Kind),
+				Anchor: strings.Clone(c.anchor), // it would hold all text of the page
 			})
 		}
 	}

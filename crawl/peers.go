@@ -415,7 +415,7 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 				out.Turn.Drop = append(out.Turn.Drop, h.Host)
 			}
 		}); err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 	}
 	if err := d.settle(ctx, now, nil, out); err != nil {

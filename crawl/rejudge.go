@@ -100,7 +100,7 @@ func (r *Rejudgement) waiting(ctx context.Context) error {
 			return c.Priority
 		})
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 	}
 	r.fetched = map[web.URL]int{}
@@ -312,7 +312,7 @@ func (r *Rejudgement) rescore(ctx context.Context) error {
 	for from, again := []byte(nil), true; again; again = from != nil {
 		var err error
 		if from, err = r.Frontier.Rescore(ctx, from, sweepSlice, score); err != nil {
-			return fmt.Errorf("frontier: %w", err)
+			return ofFrontier(err)
 		}
 	}
 	return nil
@@ -374,7 +374,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 		}
 	}
 	if _, err := r.Frontier.Commit(ctx, turn); err != nil {
-		return fmt.Errorf("frontier: %w", err)
+		return ofFrontier(err)
 	}
 	return r.Frontier.Sync()
 }

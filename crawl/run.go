@@ -1,13 +1,13 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -112,7 +112,7 @@ const (
 //
 // Order of shutdown: ctx of the workers is cancelled; they return what they
 // have; the driver drops it (those leases end when the frontier is opened
-// again); then Run returns. The caller closes what it opened.
+// again); what was decided is written; then Run returns. The caller closes what it opened.
 func (c *Crawl) Run(ctx context.Context) (event.Ending, error) {
 	return c.newDriver().run(ctx)
 }
@@ -123,8 +123,9 @@ type driver struct {
 	*Crawl
 	step     *Step
 	inFlight int
-	mark     []byte    // of the log's end, when no turn has carried it yet
-	last     time.Time // when time was last counted
+	mark     []byte        // of the log's end, when no turn has carried it yet
+	settled  []*settlement // turns that were committed and not told yet, the oldest first
+	last     time.Time     // when time was last counted
 	ticked   time.Time
 	synced   time.Time
 	// Of links that wait for better ones, see best: whether there are any that could be
@@ -185,7 +186,12 @@ func (c *Crawl) newDriver() *driver {
 	return d
 }
 
-func (d *driver) run(ctx context.Context) (event.Ending, error) {
+func (d *driver) run(ctx context.Context) (how event.Ending, err error) {
+	defer func() {
+		if err != nil {
+			d.still()
+		}
+	}()
 	if err := d.start(ctx); err != nil {
 		return "", err
 	}
@@ -210,7 +216,7 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 			}
 		})
 	}
-	how, err := d.loop(ctx, leases, arrivals)
+	how, err = d.loop(ctx, leases, arrivals)
 	d.endRenewal()
 	cancel()
 	close(leases)
@@ -222,6 +228,10 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	d.tellPeers(d.Clock.Now(), true)
 	return how, d.end(how)
 }
+
+// still returns once nothing of the crawl is written any more, after an error of whatever kind:
+// whoever has that may close the stores.
+func (d *driver) still() { _, _ = d.Frontier.Unwritten(0) }
 
 // start sets the time and opens the crawl.
 func (d *driver) start(ctx context.Context) error {
@@ -256,9 +266,9 @@ func (d *driver) end(how event.Ending) error {
 	}
 	if err == nil && d.mark != nil {
 		// No turn follows that would carry the mark of these last words.
-		_, err = d.Frontier.Commit(context.Background(), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
+		_, err = d.commit(context.Background(), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
 	}
-	return errors.Join(err, d.sync())
+	return cmp.Or(err, d.sync()) // what was written before an error is safe all the same
 }
 
 // result is an arrival, or why the crawl cannot go on.
@@ -322,7 +332,7 @@ func (d *driver) open(ctx context.Context) error {
 	d.step.Resume(d.Seeds)
 	past := newPast(d.Seeds, &d.Changes)
 	if err := d.Frontier.Revise(ctx, d.step.Reopened(now)); err != nil {
-		return fmt.Errorf("frontier: %w", err)
+		return ofFrontier(err)
 	}
 	if d.History != nil {
 		for e, err := range d.History {
@@ -390,6 +400,11 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 			return d.broken(ctx, err)
 		} else if again {
 			continue
+		}
+		if len(arrivals) == 0 {
+			if err := d.tell(0); err != nil {
+				return d.broken(ctx, err)
+			}
 		}
 		var mail <-chan struct{}
 		if d.Peers != nil {
@@ -463,68 +478,6 @@ func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
 	return "", err
 }
 
-// settle makes an outcome lasting: archive, then log, then frontier, which
-// stores the marks of the other two. A crash in between leaves both longer
-// than their marks, and the next run cuts them back.
-func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out Outcome) error {
-	if d.Archive != nil && record != nil {
-		mark, err := d.Archive.Append(record)
-		if err != nil {
-			return fmt.Errorf("archive: %w", err)
-		}
-		out.Turn.State[StateArchive] = mark
-	}
-	if d.Log != nil && out.Event != nil {
-		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.With...)...)
-		if err != nil {
-			return fmt.Errorf("event log: %w", err)
-		}
-		out.Turn.State[StateEvents] = mark
-	}
-	if d.Peers != nil {
-		if err := d.Peers.Send(ctx, d.step.mail(&out.Turn), &out.Turn); err != nil {
-			return fmt.Errorf("mail for other workers: %w: %w", errHalfway, err)
-		}
-		defer d.tellPeers(now, false)
-	}
-	// A crawl that is stopped meanwhile ends with this turn whole.
-	receipt, err := d.Frontier.Commit(context.WithoutCancel(ctx), out.Turn)
-	if err != nil {
-		return fmt.Errorf("frontier: %w", err)
-	}
-	if mark := out.Turn.State[StateArchive]; mark != nil && d.Archived != nil {
-		d.Archived(mark)
-	}
-	if out.Event != nil {
-		d.hear(out.Event)
-	}
-	for _, e := range out.With {
-		d.hear(e)
-	}
-	return d.say(append(d.step.Dropped(now, out.Turn, receipt), out.Also...)...)
-}
-
-// say logs events that no turn waits for, and tells them.
-func (d *driver) say(events ...event.Event) error {
-	kept := slices.DeleteFunc(slices.Clone(events), event.Passing)
-	if d.Log != nil && len(kept) > 0 {
-		var err error
-		if d.mark, err = d.Log.Append(kept...); err != nil {
-			return fmt.Errorf("event log: %w", err)
-		}
-	}
-	for _, e := range events {
-		d.hear(e)
-	}
-	return nil
-}
-
-func (d *driver) hear(e event.Event) {
-	if d.Listen != nil {
-		d.Listen(e)
-	}
-}
-
 // preview asks the frontier about a turn that forgets some addresses.
 func (d *driver) preview(ctx context.Context, forget ...web.URL) Preview {
 	return func(found []web.Candidate) ([]web.Admission, error) {
@@ -548,6 +501,9 @@ func (d *driver) keepTime(now time.Time) error {
 		d.ticked = now
 		d.Control.tell(d.Frontier, d.Fetcher)
 		d.tellActivity(now)
+		if err := d.tell(mostUntold); err != nil {
+			return err
+		}
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
 		if err := d.takeActs(context.Background(), now); err != nil {
 			return err
@@ -555,28 +511,7 @@ func (d *driver) keepTime(now time.Time) error {
 	}
 	if now.Sub(d.synced) >= syncEvery {
 		d.synced = now
-		return d.timed(d.sync)
-	}
-	return nil
-}
-
-// sync brings everything to the platter, the frontier last: what a power
-// failure finds at this moment fits together. One that comes between two syncs
-// may find a frontier whose marks are ahead of the archive by what was written
-// since; the archive then says what is missing.
-func (d *driver) sync() error {
-	if d.Archive != nil {
-		if err := d.Archive.Sync(); err != nil {
-			return fmt.Errorf("archive: %w", err)
-		}
-	}
-	if d.Log != nil {
-		if err := d.Log.Sync(); err != nil {
-			return fmt.Errorf("event log: %w", err)
-		}
-	}
-	if err := d.Frontier.Sync(); err != nil {
-		return fmt.Errorf("frontier: %w", err)
+		return d.keepSafe()
 	}
 	return nil
 }

@@ -153,6 +153,7 @@ type Step struct {
 	lastPart []byte                            // of what is set aside, see setAside; nil = the next link begins another
 	words    []string                          // the keywords of the topic
 	sharing  *peerState                        // with other workers; nil without
+	linkBuffers
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool

@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -72,6 +71,15 @@ func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != ni
 // nothing is leased.
 const sweepSlice = 2048
 
+// SteadyScorer is implemented by scorers whose Score changes nothing: several goroutines may call
+// it at a time, while nothing else of the scorer is called.
+type SteadyScorer interface{ Steady() }
+
+// foreseer is implemented by frontiers that score on all cores what the next Rescore will ask for.
+type foreseer interface {
+	Foresee(n int, score func(*web.Candidate) float64)
+}
+
 // sweep scores a slice of what waits anew, if that is due. It follows every
 // arrival and, as a crawl may have died right between the two, every beginning:
 // what is leased next is then the same. What is leased counts as waiting: it waits again
@@ -84,9 +92,13 @@ func (d *driver) sweep(ctx context.Context, now time.Time) error {
 	if !due {
 		return nil
 	}
+	_, steady := d.Scorer.(SteadyScorer)
+	if f, ok := d.Frontier.(foreseer); ok && steady {
+		f.Foresee(sweepSlice, d.step.Rescore)
+	}
 	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, d.step.Rescore)
 	if err != nil {
-		return fmt.Errorf("frontier: %w", err)
+		return ofFrontier(err)
 	}
 	d.step.Swept(next)
 	return nil

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -17,7 +16,13 @@ import (
 // counts each of its own as 64.
 type grown struct {
 	*frontier.Frontier
-	begun func() // a sweep begins
+	begun   func() // a sweep begins
+	fetched *int   // pages
+}
+
+func (g grown) Commit(ctx context.Context, turn web.Turn) (web.Receipt, error) {
+	*g.fetched += len(turn.Done)
+	return g.Frontier.Commit(ctx, turn)
 }
 
 func (g grown) Stats(now time.Time) web.FrontierStats {
@@ -43,17 +48,12 @@ func TestSweepAfterRestart(t *testing.T) {
 		v := newVirtual(t, "h.example/")
 		v.dir, v.scorer = t.TempDir(), alwaysStale{}
 		fetched := 0
-		v.listen = func(e event.Event) {
-			if _, ok := e.(event.Fetched); ok {
-				fetched++
-			}
-		}
 		v.shown = func(f *frontier.Frontier) Frontier {
 			return grown{f, func() {
 				if fetched <= pages { // else nothing waits
 					at = append(at, fetched)
 				}
-			}}
+			}, &fetched}
 		}
 		v.answer = func(_ time.Time, u web.URL) (p pageOf, took time.Duration) {
 			for i := range pages {

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -35,13 +36,21 @@ type disk struct {
 	obsolete []string // files
 	unused   []*run
 	batch    *pebble.Batch
-	buf      []byte
+	spare    *pebble.Batch // an empty one; nil = none
+	writings []*writing    // commits on their way, the oldest first
+	failed   error         // why no commit is written any more; nil = they are
+	// rewritten tells that a link carries something else at its old key, and that no commit has
+	// followed.
+	rewritten bool
+	recent    recentLinks
+	buf       []byte
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked   int64
 	unwitnessed error    // see Frontier.Unwitnessed
 	moved       int      // links that were given another key since tidy last wrote out
-	marks       []record // of rescore, used again
+	records     []record // of rescore, used again
+	hashes      []uint64 // likewise, of several marks
 	ahead       *readAhead
 	stopping    atomic.Bool // a run that is being written is given up
 	fullAt      int64       // records of the ledger when the disk was too full for a run; 0 = it was not
@@ -69,6 +78,22 @@ func (d *disk) mark(u web.URL) (mark, error) {
 	return m, err
 }
 
+func (d *disk) marks(of []web.Candidate, to []mark) ([]mark, error) {
+	d.hashes = d.hashes[:0]
+	for i := range of {
+		d.hashes = append(d.hashes, hashOf(of[i].URL))
+	}
+	d.seen.recent.touch(d.hashes)
+	for _, h := range d.hashes {
+		m, err := d.seen.get(h)
+		if err != nil {
+			return to, d.met(err)
+		}
+		to = append(to, m)
+	}
+	return to, nil
+}
+
 func (d *disk) setMark(u web.URL, m mark, h *host, fresh bool) {
 	id := uint32(noHost)
 	if h != nil {
@@ -82,6 +107,9 @@ func (d *disk) addresses() int { return d.seen.n }
 func (d *disk) window(h *host) *window { return &h.window }
 
 func (d *disk) hostState(id uint32) (s web.HostState, err error) {
+	if err := d.await(0); err != nil {
+		return s, err
+	}
 	value, closer, err := d.db.Get(appendHostKey(d.buf[:0], id))
 	if err != nil {
 		return s, d.met(fmt.Errorf("host %d: %w", id, err))
@@ -91,6 +119,9 @@ func (d *disk) hostState(id uint32) (s web.HostState, err error) {
 }
 
 func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
+	if err := d.await(0); err != nil {
+		return err
+	}
 	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{hostPrefix}, UpperBound: []byte{hostPrefix + 1}})
 	if err != nil {
 		return d.met(err)
@@ -115,6 +146,7 @@ func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
 func (d *disk) put(h *host, k key, c *web.Candidate) {
 	d.window(h).put(k, h.n)
 	d.buf = appendCandidate(d.buf[:0], c)
+	d.recent.put(k, d.buf)
 	d.set(h, k, d.buf)
 }
 
@@ -167,15 +199,17 @@ func (d *disk) setHost(h *host) {
 	_ = op.Finish()
 }
 
-func (d *disk) setState(name string, value []byte) {
+func (d *disk) setState(name string, value []byte) { setState(d.batch, name, value) }
+
+func setState(batch *pebble.Batch, name string, value []byte) {
 	if len(value) == 0 {
-		op := d.batch.DeleteDeferred(1 + len(name))
+		op := batch.DeleteDeferred(1 + len(name))
 		op.Key[0] = statePrefix
 		copy(op.Key[1:], name)
 		_ = op.Finish()
 		return
 	}
-	op := d.batch.SetDeferred(1+len(name), len(value))
+	op := batch.SetDeferred(1+len(name), len(value))
 	op.Key[0] = statePrefix
 	copy(op.Key[1:], name)
 	copy(op.Value, value)
@@ -183,6 +217,9 @@ func (d *disk) setState(name string, value []byte) {
 }
 
 func (d *disk) state(name string) ([]byte, error) {
+	if err := d.await(0); err != nil {
+		return nil, err
+	}
 	value, closer, err := d.db.Get(append([]byte{statePrefix}, name...))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
@@ -193,69 +230,12 @@ func (d *disk) state(name string) ([]byte, error) {
 	return append([]byte{}, value...), closer.Close()
 }
 
-// met is an error that reading the store met, or why the store stands still.
+// met is an error that reading the store met, or why no commit is written any more.
 func (d *disk) met(err error) error {
-	if halted := d.halt.err(); halted != nil {
-		return halted
+	if lasting := cmp.Or(d.failed, d.halt.err()); lasting != nil {
+		return lasting
 	}
 	return damageOf(d.queue(), err)
-}
-
-// commit writes the ledger's block, then the batch with the ledger's length:
-// the turn is committed once the batch is in the store's log. Then the witness
-// says so, but for a quick one, which is not there yet. With it the files of the
-// seen-set change, where that is due: see seen.go.
-func (d *disk) commit(next uint64, quick bool) error {
-	if d.batch.Empty() && len(d.ledger.block) == 0 && next == d.meta.next && d.ledger.size == d.meta.size {
-		return d.halt.err()
-	}
-	if err := d.room(d.batch.Len()); err != nil {
-		return err
-	}
-	settled, err := d.settle()
-	if err != nil {
-		return err
-	}
-	if err := d.ledger.write(); err != nil {
-		return err
-	}
-	m := d.meta
-	m.size, m.records, m.next = d.ledger.size, d.ledger.records, next
-	m.turn++
-	rotated, err := d.rotate(&m)
-	if err != nil {
-		return err
-	}
-	m.runs = m.runs[:0:0]
-	for _, r := range d.seen.runs {
-		m.runs = append(m.runs, r.runRef)
-	}
-	d.buf = m.append(d.buf[:0])
-	if err := d.batch.Set([]byte{metaPrefix}, d.buf, nil); err != nil {
-		return err
-	}
-	how := pebble.Sync // lazyFS makes of it "handed to the operating system"
-	if quick = quick && !settled && !rotated; quick {
-		how = pebble.NoSync
-	}
-	if err := d.halt.run(func() error { return d.batch.Commit(how) }); err != nil {
-		return fmt.Errorf("writing to %s: %w", d.dir, err)
-	}
-	d.meta = m
-	d.batch.Reset()
-	if quick {
-		return nil
-	}
-	if err := d.witness.write(testimony{m.turn, d.witness.synced}); err != nil {
-		return err
-	}
-	if settled {
-		if err := d.sync(); err != nil {
-			return err
-		}
-	}
-	d.work()
-	return nil
 }
 
 // room looks now and then whether the disk has room for n bytes more.
@@ -275,13 +255,22 @@ func (d *disk) room(n int) error {
 // sync makes all that was committed survive a power failure: the ledger first,
 // since the store's log speaks of its length, and the witness last.
 func (d *disk) sync() error {
+	if err := d.await(0); err != nil {
+		return err
+	}
+	return d.syncCommitted()
+}
+
+// syncCommitted is sync of what was written, whatever failed after that. Where the ledger is newer
+// than that, rotate has synced the one before.
+func (d *disk) syncCommitted() error {
 	if err := d.ledger.file.Sync(); err != nil {
 		return err
 	}
 	if err := d.fs.syncStale(); err != nil {
 		return err
 	}
-	d.meta.synced = d.ledger.size
+	d.meta.synced = d.meta.size
 	d.fs.hard.Store(true)
 	defer d.fs.hard.Store(false)
 	err := d.halt.run(func() error {
@@ -339,6 +328,9 @@ func (d *disk) fill(h *host, w *window) (err error) {
 }
 
 func (d *disk) iter(h *host) (*pebble.Iterator, error) {
+	if err := d.await(0); err != nil {
+		return nil, err
+	}
 	var lower, upper [5]byte
 	lower[0], upper[0] = candidatePrefix, candidatePrefix
 	binary.BigEndian.PutUint32(lower[1:], h.id)
@@ -414,8 +406,18 @@ func (d *disk) load(h *host, k key) (web.Candidate, error) {
 	if c, ok := d.ahead.has(h.id, k); ok {
 		return c, nil
 	}
+	if value := d.recent.get(k); value != nil {
+		c, err := parseCandidate(value, k)
+		return c, d.met(err)
+	}
 	d.buf = appendCandidateKey(d.buf[:0], h.id, k)
 	value, closer, err := d.db.Get(d.buf)
+	if errors.Is(err, pebble.ErrNotFound) && len(d.writings) > 0 { // it is on its way
+		if err := d.await(0); err != nil {
+			return web.Candidate{}, err
+		}
+		value, closer, err = d.db.Get(d.buf)
+	}
 	if err != nil {
 		return web.Candidate{}, d.met(fmt.Errorf("a link of host %s: %w", h.state.Host, err))
 	}
@@ -465,30 +467,37 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 	return key{}, it.Close()
 }
 
-func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
+func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, foreseen *float64) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
 	var all []key // as they are in the end, where they are few
-	moved := d.marks[:0]
+	moved := d.records[:0]
 	defer func() {
-		d.seen.recent.touch(moved)
+		d.hashes = d.hashes[:0]
+		for i := range moved {
+			d.hashes = append(d.hashes, moved[i].hash)
+		}
+		d.seen.recent.touch(d.hashes)
 		for _, r := range moved {
 			d.note(r, false)
 		}
-		d.marks = moved
+		d.records = moved
 	}()
 	few := from.seq == 0 && h.n <= headSize
-	again := func(was key, value []byte, c *web.Candidate) error {
+	again := func(was key, value []byte, c *web.Candidate, foreseen *float64) error {
 		looked++
 		before := *c
-		p, err := score(c)
+		p, err := score(c, foreseen)
 		if err != nil {
 			return err
 		}
 		if revised(&before, c) {
 			value = appendCandidate(nil, c)
 			d.set(h, was, value)
+			d.recent.put(was, value)
+			d.rewritten = true
 		}
 		if is := (key{p, was.seq}); is != was {
+			d.recent.move(was, is)
 			w.remove(was)
 			w.put(is, h.n-1)
 			d.delete(h, was)
@@ -522,7 +531,11 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 		if looked == n {
 			return l.key, looked, nil
 		}
-		if err := again(l.key, l.value, &l.c); err != nil {
+		var foreseen *float64
+		if l.scored {
+			foreseen = &l.score
+		}
+		if err := again(l.key, l.value, &l.c, foreseen); err != nil {
 			return key{}, looked, err
 		}
 		from = key{l.prio, l.seq + 1} // behind it
@@ -536,7 +549,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 		}
 		c, err := parseCandidate(value, was)
 		if err == nil {
-			err = again(was, value, &c)
+			err = again(was, value, &c, nil)
 		}
 		return true, err
 	})
@@ -564,6 +577,9 @@ func (d *disk) tidy(waiting int) error {
 		return nil
 	}
 	d.moved = 0
+	if err := d.await(0); err != nil {
+		return err
+	}
 	return d.halt.run(func() error {
 		_, err := d.db.AsyncFlush()
 		return err

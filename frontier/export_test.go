@@ -87,3 +87,9 @@ func Crowd(f *Frontier, names int) { f.crowd = names }
 
 // Working tells whether something is written or removed in the background.
 func Working(f *Frontier) bool { return f.shelf.(*disk).job != nil }
+
+// Evict forgets the links that are in memory although the store has them.
+func Evict(f *Frontier) { f.shelf.(*disk).recent = recentLinks{} }
+
+// Forgetful makes a frontier one that was Repaired.
+func Forgetful(f *Frontier) { f.shelf.(*disk).meta.forgetful = true }

@@ -222,6 +222,8 @@ type shelf interface {
 	// the host of a waiting address, before or after the change; fresh tells that
 	// nothing is known of it.
 	mark(u web.URL) (mark, error)
+	// marks appends what is known of the addresses of candidates.
+	marks(of []web.Candidate, to []mark) ([]mark, error)
 	setMark(u web.URL, m mark, h *host, fresh bool)
 	// addresses is the number of those that have a mark.
 	addresses() int
@@ -238,9 +240,11 @@ type shelf interface {
 	// setHost stores h's state; setState a blob, and removes one that is empty.
 	setHost(h *host)
 	setState(name string, value []byte)
-	// commit ends the change. A quick one need not be handed to the operating
-	// system before it returns: the next other one does that.
-	commit(next uint64, quick bool) error
+	// commit ends the change. An error of one that is written later is that of a later call.
+	commit(c change) error
+	// unwritten waits until at most so many changes with a Turn.First are not written, and
+	// returns how many are not.
+	unwritten(most int) (int, error)
 
 	// peek returns h's i-th best waiting candidate, 0 ≤ i < 2, i < h.n.
 	peek(h *host, i int) (key, error)
@@ -254,14 +258,16 @@ type shelf interface {
 	// rescore gives new priorities to at most n of h's waiting candidates,
 	// from the first that is not before from, of all when from is zero. It
 	// returns how many those were and the key to go on from, zero when there
-	// is none.
-	rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error)
+	// is none. Where a link was scored before, score is given that.
+	rescore(h *host, from key, n int, score func(c *web.Candidate, foreseen *float64) (float64, error)) (next key, looked int, err error)
 	// tidy is told, after the commit of a Rescore, how many links wait. Nothing else calls
 	// it: only scoring anew moves links in numbers.
 	tidy(waiting int) error
 	// readOn is told, after that, where the next Rescore will begin most likely and of how
 	// many links.
 	readOn(host uint32, from key, n int)
+	// foresee scores the first n of these on all cores.
+	foresee(n int, score func(*web.Candidate) float64)
 	state(name string) ([]byte, error)
 	sync() error
 	close() error
@@ -314,25 +320,25 @@ func (f *Frontier) Preview(ctx context.Context, forget []web.URL, found []web.Ca
 		err = p.add(found)
 	}
 	if err != nil {
-		return nil, err
+		return nil, f.answer(err)
 	}
 	return p.added, nil
 }
 
-// Commit applies a turn whole or not at all.
+// Commit applies a turn whole or not at all. One with a First is written later: see Unwritten.
 func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, error) {
 	if err := f.usable(ctx); err != nil {
 		return web.Receipt{}, err
 	}
 	p := f.newPlan()
 	if err := p.turn(&turn); err != nil {
-		return web.Receipt{}, err
+		return web.Receipt{}, f.answer(err)
 	}
 	touched, err := f.apply(p, &turn)
 	if err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
-	if err := f.shelf.commit(f.next, false); err != nil {
+	if err := f.shelf.commit(change{next: f.next, first: turn.First, later: turn.First != nil, safe: turn.Safe}); err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
 	for _, h := range touched {
@@ -443,7 +449,11 @@ func (f *Frontier) State(ctx context.Context, name string) ([]byte, error) {
 	if err := f.usable(ctx); err != nil {
 		return nil, err
 	}
-	return f.shelf.state(name)
+	value, err := f.shelf.state(name)
+	if err != nil {
+		return nil, f.answer(err)
+	}
+	return value, nil
 }
 
 // Stats counts what the frontier holds at now.
@@ -472,6 +482,20 @@ func (f *Frontier) Stats(now time.Time) web.FrontierStats {
 	return s
 }
 
+// Unwritten waits until at most so many turns with a First are not written, and returns how
+// many are not. An error of one is returned here, or by the call that meets it first.
+func (f *Frontier) Unwritten(most int) (int, error) {
+	if f.broken != nil {
+		_, _ = f.shelf.unwritten(0) // no First runs any more
+		return 0, f.broken
+	}
+	n, err := f.shelf.unwritten(most)
+	if err != nil {
+		return 0, f.fail(err)
+	}
+	return n, nil
+}
+
 // Sync returns when all that was committed would survive a power failure.
 func (f *Frontier) Sync() error {
 	if f.broken != nil {
@@ -485,13 +509,18 @@ func (f *Frontier) Sync() error {
 
 // Close syncs the frontier and lets go of its files. What is leased will be
 // queued again when it is opened. No call may follow but Close, which then
-// does nothing.
+// does nothing. It returns an error of a turn that no call has met before.
 func (f *Frontier) Close() error {
 	if errors.Is(f.broken, errClosed) {
 		return nil
 	}
+	told := f.broken
+	_, err := f.Unwritten(0)
+	if told != nil {
+		err = nil
+	}
 	f.broken = errClosed
-	return f.shelf.close()
+	return errors.Join(err, f.shelf.close())
 }
 
 var errClosed = errors.New("the frontier is closed")
@@ -503,8 +532,21 @@ func (f *Frontier) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// answer is the answer to a call that has changed nothing: an error of what was to be written before
+// is that to all that follows.
+func (f *Frontier) answer(err error) error {
+	if errors.As(err, new(*writeError)) {
+		return f.fail(err)
+	}
+	return err
+}
+
 // fail makes err the answer to all that follows.
 func (f *Frontier) fail(err error) error {
+	if w := (*writeError)(nil); errors.As(err, &w) && w.first {
+		f.broken = w.error
+		return f.broken
+	}
 	f.broken = fmt.Errorf("the frontier cannot go on; what it holds on disk is its last committed turn: %w", err)
 	return f.broken
 }

@@ -223,7 +223,7 @@ func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host,
 		f.shelf.rekey(h, h.head, k, &c)
 		f.left(h, h.head)
 		f.entered(h, k)
-		if err := f.shelf.commit(f.next, true); err != nil {
+		if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
 			return nil, key{}, c, err
 		}
 		if err := f.place(h); err != nil {

@@ -39,6 +39,7 @@ type ledger struct {
 	size    int64 // committed
 	records int64 // in it
 	block   []byte
+	spare   []byte // for the next block
 }
 
 const (
@@ -216,22 +217,18 @@ func (l *ledger) add(r record) {
 	l.block = r.append(l.block)
 }
 
-// write hands the block to the operating system. It counts once the store
-// holds l.size.
-func (l *ledger) write() error {
+// cut ends the block and begins the next one: its bytes are to be written at that place, and it
+// counts once the store holds l.size. nil = nothing was added.
+func (l *ledger) cut() (block []byte, at int64) {
 	if len(l.block) == 0 {
-		return nil
+		return nil, l.size
 	}
 	n := (len(l.block) - blockHeader) / recordSize
 	binary.LittleEndian.PutUint32(l.block, uint32(n))
 	binary.LittleEndian.PutUint64(l.block[4:], blockSum(l.size, l.block[blockHeader:]))
-	size := len(l.block)
-	l.block = append(l.block, make([]byte, blockHeader)...) // the end
-	if _, err := l.file.WriteAt(l.block, l.size); err != nil {
-		return fmt.Errorf("writing %s: %w", l.name, err)
-	}
-	l.size += int64(size)
+	block, at = append(l.block, make([]byte, blockHeader)...), l.size // with the end
+	l.size += int64(len(l.block))
 	l.records += int64(n)
-	l.block = l.block[:0]
-	return nil
+	l.block, l.spare = l.spare, nil
+	return block, at
 }

@@ -50,6 +50,14 @@ func (m *memory) mark(u web.URL) (mark, error) {
 	return mark{key{s.c.Priority, s.seq}, s.how}, nil
 }
 
+func (m *memory) marks(of []web.Candidate, to []mark) ([]mark, error) {
+	for i := range of {
+		is, _ := m.mark(of[i].URL)
+		to = append(to, is)
+	}
+	return to, nil
+}
+
 func (m *memory) setMark(u web.URL, is mark, h *host, _ bool) {
 	s := spot{how: is.how}
 	if is.how == waiting {
@@ -115,11 +123,28 @@ func (m *memory) setState(name string, value []byte) {
 	m.blobs[name] = append([]byte{}, value...)
 }
 
-func (m *memory) commit(uint64, bool) error { return nil }
+// commit writes nothing: what a turn is to be written after is done at once.
+func (m *memory) commit(c change) error {
+	if c.first == nil {
+		return nil
+	}
+	state, err := c.first()
+	if err != nil {
+		return &writeError{err, true}
+	}
+	for name, value := range state {
+		m.setState(name, value)
+	}
+	return nil
+}
+
+func (m *memory) unwritten(int) (int, error) { return 0, nil }
 
 func (m *memory) tidy(int) error { return nil }
 
 func (m *memory) readOn(uint32, key, int) {}
+
+func (m *memory) foresee(int, func(*web.Candidate) float64) {}
 
 func (m *memory) peek(h *host, i int) (key, error) { return m.queues[h.id][i].key, nil }
 
@@ -149,7 +174,7 @@ func (m *memory) each(h *host, do func(k key, c *web.Candidate) error) error {
 	return nil
 }
 
-func (m *memory) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
+func (m *memory) rescore(h *host, from key, n int, score func(c *web.Candidate, foreseen *float64) (float64, error)) (next key, looked int, err error) {
 	q, i := m.find(h, from)
 	if from.seq == 0 {
 		i = 0
@@ -162,7 +187,7 @@ func (m *memory) rescore(h *host, from key, n int, score func(*web.Candidate) (f
 		m.read(batch)
 		for x := range batch {
 			it, c := &batch[x], &m.batch[x]
-			p, err := score(c)
+			p, err := score(c, nil)
 			if err != nil {
 				return key{}, 0, err
 			}

@@ -257,13 +257,13 @@ func (d *disk) syncFolder(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// close syncs and lets go of the files. Of a store that stands still the failure
-// was told already.
+// close syncs what was written and lets go of the files. What failed before was told already.
 func (d *disk) close() error {
 	d.stopping.Store(true) // the next Open begins with it anew
+	_ = d.await(0)
 	var err error
 	if d.halt.err() == nil {
-		err = d.sync()
+		err = d.syncCommitted()
 	}
 	return errors.Join(err, d.release())
 }
@@ -272,6 +272,7 @@ func (d *disk) close() error {
 func (d *disk) release() error {
 	var errs []error
 	d.stopping.Store(true)
+	_ = d.await(0) // what it meets was told, or does not count
 	d.readNoMore()
 	if j := d.job; j != nil {
 		<-j.done
@@ -283,6 +284,9 @@ func (d *disk) release() error {
 		errs = append(errs, r.close())
 	}
 	if d.db != nil && d.halt.err() == nil {
+		if d.spare != nil {
+			errs = append(errs, d.spare.Close())
+		}
 		errs = append(errs, d.batch.Close(), d.halt.run(d.db.Close))
 	}
 	if d.ledger != nil {
@@ -317,6 +321,9 @@ func (f *Frontier) Remembered() error {
 	d, ok := f.shelf.(*disk)
 	if !ok || f.broken != nil {
 		return f.broken
+	}
+	if err := d.await(0); err != nil { // it would bring its own meta
+		return f.fail(err)
 	}
 	d.meta.forgetful = false
 	return f.Sync()

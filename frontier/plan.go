@@ -28,6 +28,7 @@ type plan struct {
 	sorted []entry
 	ended  []web.URL // leases that end
 
+	known     []mark // of the links that are being added
 	added     []web.Admission
 	dropped   []web.Candidate
 	displaced []web.Candidate
@@ -114,7 +115,7 @@ func (f *Frontier) newPlan() *plan {
 	clear(p.sorted)
 	*p = plan{
 		f: f, base: f.next, marks: p.marks, hosts: p.hosts, sites: p.sites,
-		marked: p.marked[:0], order: p.order.empty(), places: p.places.empty(), fresh: p.fresh[:0], gone: p.gone[:0], sorted: p.sorted[:0],
+		marked: p.marked[:0], order: p.order.empty(), places: p.places.empty(), fresh: p.fresh[:0], gone: p.gone[:0], sorted: p.sorted[:0], known: p.known[:0],
 	}
 	return p
 }
@@ -181,12 +182,20 @@ func (p *plan) forget(urls []web.URL) error {
 
 // add plans found links.
 func (p *plan) add(found []web.Candidate) error {
+	var err error
+	if p.known, err = p.f.shelf.marks(found, p.known[:0]); err != nil {
+		return err
+	}
 	p.added = make([]web.Admission, len(found))
 	for i := range found {
 		if err := valid(&found[i]); err != nil {
 			return err
 		}
-		a, err := p.admit(&found[i], found[i].Kind != web.LinkSeed && found[i].Kind != web.LinkAgain)
+		m := p.known[i]
+		if planned, ok := p.marks[found[i].URL]; ok {
+			m = planned.mark
+		}
+		a, err := p.admit(&found[i], m, found[i].Kind != web.LinkSeed && found[i].Kind != web.LinkAgain)
 		if err != nil {
 			return err
 		}
@@ -209,14 +218,10 @@ func valid(c *web.Candidate) error {
 	return nil
 }
 
-// admit plans one link. A bounded one does not enter where too many names of its
-// site wait.
-func (p *plan) admit(c *web.Candidate, bounded bool) (web.Admission, error) {
+// admit plans one link, of whose address m is known. A bounded one does not enter where too many
+// names of its site wait.
+func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, error) {
 	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
-	m, err := p.mark(c.URL)
-	if err != nil {
-		return 0, err
-	}
 	if m.how == taken || m.how == waiting && !p.f.short && k.prio <= m.prio {
 		return web.Known, nil
 	}
@@ -296,9 +301,10 @@ func (p *plan) retry(c *web.Candidate) error {
 		return err
 	}
 	if was.how == taken && p.end(c.URL) {
-		p.setMark(c.URL, mark{how: dropped}, p.host(c.URL.Host()))
+		was = mark{how: dropped}
+		p.setMark(c.URL, was, p.host(c.URL.Host()))
 	}
-	a, err := p.admit(c, false)
+	a, err := p.admit(c, was, false)
 	if a == web.Refused {
 		p.dropped = append(p.dropped, *c)
 	}

@@ -2,8 +2,11 @@ package frontier
 
 import (
 	"bytes"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -31,8 +34,10 @@ type readAhead struct {
 type waitingLink struct {
 	host uint32
 	key
-	value []byte        // nil for one that left
-	c     web.Candidate // its bytes are those of value; read of links, and not of changes
+	value  []byte        // nil for one that left
+	c      web.Candidate // its bytes are those of value; read of links, and not of changes
+	score  float64       // as foresee has it, if scored
+	scored bool
 }
 
 const (
@@ -50,15 +55,27 @@ func (d *disk) readOn(host uint32, from key, n int) {
 	if from.seq == 0 {
 		lower = lower[:hostKeySize]
 	}
-	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: []byte{candidatePrefix + 1}})
-	if err != nil {
-		return // the next Rescore meets it
-	}
 	a := &readAhead{host: host, first: from, changes: make(map[uint32][]waitingLink), done: make(chan struct{})}
 	d.ahead = a
+	var last *writing // what changes after this is noted, whether the iterator meets it or not
+	if n := len(d.writings); n > 0 {
+		last = d.writings[n-1]
+	}
 	go func() {
 		defer close(a.done)
-		a.read(it, n)
+		if last != nil {
+			select {
+			case <-last.done:
+			case <-d.halt.done:
+			}
+		}
+		if d.halt.err() != nil {
+			return // the next Rescore meets it, as what follows
+		}
+		it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: []byte{candidatePrefix + 1}})
+		if err == nil {
+			a.read(it, n)
+		}
 	}()
 }
 
@@ -124,6 +141,36 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 	return links, whole, err
 }
 
+// foresee scores the first n links that were read, on all cores.
+func (d *disk) foresee(n int, score func(*web.Candidate) float64) {
+	a := d.ahead
+	if a == nil {
+		return
+	}
+	<-a.done
+	links := a.links[:min(n, len(a.links))]
+	const some = 128 // links that a core takes at a time
+	var taken atomic.Int64
+	work := func() {
+		for {
+			i := int(taken.Add(1)-1) * some
+			if i >= len(links) {
+				return
+			}
+			for j := range links[i:min(i+some, len(links))] {
+				l := &links[i+j]
+				l.score, l.scored = score(&l.c), true
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(links)+some-1)/some) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+}
+
 // has returns a link, if it was read by now and none of its host has changed.
 func (a *readAhead) has(host uint32, k key) (c web.Candidate, ok bool) {
 	if a == nil || len(a.changes[host]) > 0 {
@@ -165,7 +212,7 @@ func merged(links, changes []waitingLink, from key, whole bool) ([]waitingLink, 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, waitingLink{l.host, k, l.value, c})
+		out = append(out, waitingLink{host: l.host, key: k, value: l.value, c: c})
 	}
 	slices.SortFunc(out, func(a, b waitingLink) int {
 		if a.before(b.key) {

@@ -111,7 +111,7 @@ func (n *heir) changed() error {
 
 func (n *heir) commit() error {
 	n.changes = 0
-	return errors.Join(n.ctx.Err(), n.disk.commit(n.f.next, false))
+	return errors.Join(n.ctx.Err(), n.disk.commit(change{next: n.f.next}))
 }
 
 // takeHosts takes over what is known of hosts, of each what was written last.

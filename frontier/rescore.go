@@ -30,9 +30,15 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	slice := n
 	var touched []*host
 	var lowest float64 // of the host's new priorities
-	checked := func(c *web.Candidate) (float64, error) {
+	checked := func(c *web.Candidate, foreseen *float64) (float64, error) {
 		was := c.Priority
-		p := score(c) + 0 // -0 becomes 0
+		var p float64
+		if foreseen != nil {
+			p = *foreseen
+		} else {
+			p = score(c)
+		}
+		p += 0 // -0 becomes 0
 		if math.IsNaN(p) {
 			return p, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
 		}
@@ -64,7 +70,7 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 			id, at = id+1, key{}
 		}
 	}
-	if err := f.shelf.commit(f.next, true); err != nil {
+	if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
 		return nil, f.fail(err)
 	}
 	if err := f.shelf.tidy(f.queued); err != nil {
@@ -84,6 +90,15 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	}
 	f.shelf.readOn(id, at, slice+readMore)
 	return appendCandidateKey(nil, id, at), nil
+}
+
+// Foresee scores, on all cores, links that the next call will give new priorities, if that is a
+// Rescore of n links from where the last one has ended: it takes these in place of its own. Score
+// changes nothing, and is called by several goroutines at a time.
+func (f *Frontier) Foresee(n int, score func(*web.Candidate) float64) {
+	if f.broken == nil {
+		f.shelf.foresee(n, score)
+	}
 }
 
 // revised tells whether a candidate carries something else now, its priority

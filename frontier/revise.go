@@ -19,7 +19,7 @@ func (f *Frontier) Revise(ctx context.Context, revise func(s *web.HostState)) er
 	}
 	var touched []*host
 	end := func() error {
-		if err := f.shelf.commit(f.next, true); err != nil {
+		if err := f.shelf.commit(change{next: f.next, quick: true}); err != nil {
 			return err
 		}
 		for _, h := range touched {

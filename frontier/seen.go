@@ -131,6 +131,16 @@ type job struct {
 	from int  // it stands for all runs from here on, or for frozen if there are none
 }
 
+// ended tells whether it has.
+func (j *job) ended() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // start begins a job. Whoever starts one waits for it: see settle, and release.
 func (d *disk) start(work func(j *job) error) {
 	j := &job{done: make(chan struct{})}
@@ -141,17 +151,11 @@ func (d *disk) start(work func(j *job) error) {
 	}()
 }
 
-// settle takes in a job that has ended: what the next commit speaks of is changed.
+// settle takes in the job, which has ended: what the next commit speaks of is changed. Nothing is on
+// its way meanwhile.
 func (d *disk) settle() (changed bool, err error) {
+	d.assertStill()
 	j := d.job
-	if j == nil {
-		return false, nil
-	}
-	select {
-	case <-j.done:
-	default:
-		return false, nil
-	}
 	d.job = nil
 	if errors.Is(j.err, syscall.ENOSPC) {
 		d.fullAt = d.ledger.records
@@ -180,32 +184,42 @@ func (d *disk) settle() (changed bool, err error) {
 	return true, nil
 }
 
-// rotate begins a new ledger and a new table if it is time to, and changes what a commit will say.
-// The old ledger is safe from a power failure then.
-func (d *disk) rotate(m *meta) (bool, error) {
+// full tells whether it is time for a new ledger.
+func (d *disk) full(m *meta) bool {
 	full := d.seen.recent.n >= d.most || d.ledger.records >= 4*int64(d.most) || len(m.closed) > 0
-	if !full || d.job != nil || d.seen.frozen != nil {
-		return false, nil
+	return full && d.job == nil && d.seen.frozen == nil
+}
+
+// assertStill panics where a commit is on its way.
+func (d *disk) assertStill() {
+	if len(d.writings) > 0 {
+		panic(fmt.Sprintf("frontier: the files of the seen-set change while %d commits are on their way", len(d.writings)))
 	}
+}
+
+// rotate begins a new ledger and a new table, and changes what a commit will say. The old ledger is
+// safe from a power failure then. Nothing is on its way meanwhile.
+func (d *disk) rotate(m *meta) error {
+	d.assertStill()
 	if err := d.ledger.file.Sync(); err != nil {
-		return false, err
+		return err
 	}
 	fresh, err := createLedger(d.fs, d.ledgerName(m.ledger+1))
 	if err != nil {
-		return false, err
+		return err
 	}
 	old := d.ledger
 	d.ledgers.Lock()
 	d.ledger = fresh
 	d.ledgers.Unlock()
 	if err := errors.Join(old.file.Close(), fresh.file.Sync(), d.syncFolder(d.dir)); err != nil {
-		return false, err
+		return err
 	}
 	m.closed = append(slices.Clone(m.closed), ledgerRef{m.ledger, old.size, old.records})
 	m.ledger++
 	m.size, m.records, m.synced = fresh.size, 0, fresh.size
 	d.seen.recent, d.seen.frozen = newTable(), d.seen.recent
-	return true, nil
+	return nil
 }
 
 // work begins what there is to do in the background. Files that were replaced are removed first:
@@ -478,7 +492,7 @@ func (d *disk) renewSeen(f *Frontier) error {
 	}
 	d.meta.ledger, d.meta.closed = last+1, nil
 	d.meta.synced = d.ledger.size
-	if err := d.commit(f.next, false); err != nil {
+	if err := d.commit(change{next: f.next}); err != nil {
 		return err
 	}
 	for _, r := range d.unused {

@@ -56,7 +56,7 @@ func TestSeen(t *testing.T) {
 				d.note(record{h, m.tag(), noHost}, is.how == unknown)
 				want[h] = m
 			}
-			if err := d.commit(f.next, rapid.Bool().Draw(t, "quick")); err != nil {
+			if err := d.commit(change{next: f.next, quick: rapid.Bool().Draw(t, "quick")}); err != nil {
 				t.Fatal(err)
 			}
 			if d.job != nil && rapid.Bool().Draw(t, "wait") {

@@ -121,11 +121,10 @@ func (s *shard) find(hash uint64) *slot {
 	}
 }
 
-// touch reads the slots of records before they are put: the processor waits for the memory of
-// all at a time, and not of one after the other.
-func (t *table) touch(records []record) {
-	for i := range records {
-		hash := records[i].hash
+// touch reads the slots of hashes before they are asked for or put: the processor waits for the
+// memory of all at a time, and not of one after the other.
+func (t *table) touch(hashes []uint64) {
+	for _, hash := range hashes {
 		if s := &t.shards[hash>>(64-shardBits)]; len(s.slots) > 0 {
 			place, _ := bits.Mul64(hash<<shardBits, uint64(len(s.slots)))
 			t.touched += s.slots[place].hash

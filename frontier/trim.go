@@ -127,7 +127,7 @@ func (f *Frontier) trim() (gone []web.Candidate, err error) {
 		f.left(v.h, v.key)
 		f.shelf.setMark(gone[i].URL, mark{how: dropped}, v.h, false)
 	}
-	if err := f.shelf.commit(f.next, true); err != nil {
+	if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
 		return nil, err
 	}
 	for _, v := range victims {

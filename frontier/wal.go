@@ -107,12 +107,18 @@ func (l *lazyFS) syncStale() error {
 	return nil
 }
 
+// callAhead makes durable what turns speak of.
+func (l *lazyFS) callAhead() error {
+	if l.ahead == nil {
+		return nil
+	}
+	return l.ahead()
+}
+
 // beforeTable makes durable what a table relies on.
 func (l *lazyFS) beforeTable() error {
-	if l.ahead != nil {
-		if err := l.ahead(); err != nil {
-			return err
-		}
+	if err := l.callAhead(); err != nil {
+		return err
 	}
 	if sync := l.syncLedger.Load(); sync != nil {
 		return (*sync)()

@@ -306,6 +306,8 @@ func (w *waggle) Learn(lesson []byte) error {
 	return nil
 }
 
+// Steady tells that several goroutines may call Score at a time.
+func (*waggle) Steady()                      {}
 func (*waggle) Rescores() bool               { return true }
 func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) }
 

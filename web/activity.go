@@ -103,8 +103,8 @@ type Activity struct {
 	Idle    Idle          `json:"idle,omitempty"`
 	// Due is when the next host may be asked; zero where none has to wait.
 	Due time.Time `json:"due,omitzero"`
-	// Writing is the share of the time since the telling before in which pages were
-	// written to the disk, in [0,1].
+	// Writing is the share of the time since the telling before in which the crawl waited for
+	// pages to be written to the disk, in [0,1].
 	Writing float64 `json:"writing"`
 	// Longest are some of the fetches: those that are at their stage for the longest time.
 	Longest []Fetching `json:"longest"`

@@ -98,6 +98,13 @@ type Turn struct {
 	// after a restart, by name; a name absent here keeps its value, and
 	// one that is empty here has none any more.
 	State map[string][]byte
+	// First, unless nil, is called before the turn is written, on a goroutine of the
+	// frontier's: what the turn speaks of is to be written by it. What it returns is stored
+	// with State, and in place of what that has by the same name. With it a frontier may write
+	// the turn after Commit has returned: after those before it, and none after one that failed.
+	First func() (state map[string][]byte, err error)
+	// Safe makes what was committed up to this turn survive a power failure once it is written.
+	Safe bool
 }
 
 // Receipt says what a frontier did with a Turn.

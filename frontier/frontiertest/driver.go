@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -14,7 +16,11 @@ import (
 type Driver struct {
 	Draw func(n int, what string) int // a number in [0, n)
 	Now  time.Time
-	out  []web.Lease // leased, as far as the driver knows
+	// Later gives turns a First, so that a frontier may write them while it is asked on.
+	Later bool
+	out   []web.Lease // leased, as far as the driver knows
+	given int         // Firsts
+	begun int         // of these, those that ran
 }
 
 // Addresses is how many addresses a Driver plays with, Hosts on how many hosts.
@@ -118,6 +124,29 @@ func (d *Driver) Turn() (t web.Turn) {
 	return t
 }
 
+// first gives a turn a First, which returns a state, and fails where it is not the next to run.
+func (d *Driver) first(t *web.Turn) (state map[string][]byte) {
+	if !d.Later || d.Draw(4, "later") == 0 {
+		return nil
+	}
+	if t.State == nil {
+		t.State = map[string][]byte{}
+	}
+	d.given++
+	number := d.given
+	state = map[string][]byte{fmt.Sprint("s", d.Draw(2, "name")): fmt.Append(nil, "first ", number)}
+	t.First = func() (map[string][]byte, error) {
+		for range 20 {
+			runtime.Gosched() // others decide meanwhile
+		}
+		if d.begun++; d.begun != number {
+			return nil, fmt.Errorf("the First of turn %d is the %dth to run", number, d.begun)
+		}
+		return maps.Clone(state), nil
+	}
+	return state
+}
+
 // Step makes one random call of both and returns how they differ.
 func (d *Driver) Step(f Frontier, m *Model) error {
 	ctx := context.Background()
@@ -134,8 +163,13 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		if err != nil {
 			return err
 		}
+		first := d.first(&t)
 		got, err := f.Commit(ctx, t)
+		maps.Copy(t.State, first)
 		want := m.Commit(t)
+		if err == nil && d.Later && d.Draw(4, "unwritten") == 0 {
+			_, err = f.Unwritten(d.Draw(5, "most"))
+		}
 		if err := differ("Commit", receipt(got), receipt(want), err); err != nil {
 			return err
 		}

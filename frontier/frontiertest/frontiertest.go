@@ -24,6 +24,7 @@ import (
 type Frontier interface {
 	Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error)
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
+	Unwritten(most int) (int, error)
 	Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
 	NextDue() (at time.Time, ok bool)
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
@@ -56,6 +57,7 @@ func Run(t *testing.T, m Maker) {
 	t.Run("transcripts", func(t *testing.T) { transcripts(t, m) })
 	t.Run("model", func(t *testing.T) { againstModel(t, m) })
 	t.Run("refusals", func(t *testing.T) { refusals(t, m) })
+	t.Run("first", func(t *testing.T) { firsts(t, m) })
 }
 
 // Start is the moment at which transcripts begin.
@@ -504,6 +506,49 @@ func refusals(t *testing.T, m Maker) {
 	}
 	if _, err := f.Commit(ctx, web.Turn{}); err == nil {
 		t.Error("committed after Close")
+	}
+}
+
+// firsts: a First runs once its turn is planned, what it returns is stored in place of what the
+// turn has by the same name, and its error is the answer to all that follows.
+func firsts(t *testing.T, m Maker) {
+	ctx := context.Background()
+	f, err := m.New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	wrong := errors.New("wrong")
+	first := func(value string, err error) func() (map[string][]byte, error) {
+		return func() (map[string][]byte, error) {
+			ran++
+			return map[string][]byte{"a": []byte(value)}, err
+		}
+	}
+	if _, err := f.Commit(ctx, web.Turn{First: first("no", nil), Add: []web.Candidate{{}}}); err == nil || ran != 0 {
+		t.Errorf("a turn that is refused: %v, %d Firsts ran", err, ran)
+	}
+	state := map[string][]byte{"a": []byte("1"), "b": []byte("1")}
+	if _, err := f.Commit(ctx, web.Turn{First: first("2", nil), State: state}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Unwritten(0); n != 0 || err != nil || ran != 1 {
+		t.Errorf("%d turns are not written, %v, %d Firsts ran", n, err, ran)
+	}
+	a, errA := f.State(ctx, "a")
+	b, errB := f.State(ctx, "b")
+	if string(a) != "2" || string(b) != "1" || errA != nil || errB != nil || string(state["a"]) != "1" {
+		t.Errorf("a is %s, b is %s, %v, %v; the turn's are %s", a, b, errA, errB, state)
+	}
+	_, err = f.Commit(ctx, web.Turn{First: first("3", wrong)})
+	if _, again := f.Unwritten(0); again != wrong || err != nil && err != wrong {
+		t.Errorf("a First that fails: %v, then %v", err, again)
+	}
+	if _, err := f.Lease(ctx, Start, 1, 0, nil); err != wrong {
+		t.Errorf("Lease after that: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -362,7 +362,11 @@ func againstModel(t *testing.T, m Maker) {
 			}
 		}()
 		model := NewModel(opts)
-		d := &Driver{Draw: func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }, Now: Start}
+		d := &Driver{
+			Draw:  func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) },
+			Now:   Start,
+			Later: rapid.Bool().Draw(t, "later"),
+		}
 		for range rapid.IntRange(1, 40).Draw(t, "calls") {
 			if m.Reopen != nil && d.Draw(25, "reopen") == 0 {
 				if f, err = m.Reopen(f, opts); err != nil {

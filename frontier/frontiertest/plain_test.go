@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 type plain struct {
 	*frontiertest.Model
 	closed bool
+	broken error
 }
 
 func TestPlainFrontier(t *testing.T) {
@@ -35,6 +37,9 @@ func (p *plain) usable(ctx context.Context) error {
 	if p.closed {
 		return errors.New("the frontier is closed")
 	}
+	if p.broken != nil {
+		return p.broken
+	}
 	return ctx.Err()
 }
 
@@ -49,8 +54,22 @@ func (p *plain) Commit(ctx context.Context, turn web.Turn) (web.Receipt, error) 
 	if err := errors.Join(p.usable(ctx), check(turn)); err != nil {
 		return web.Receipt{}, err
 	}
+	if turn.First != nil {
+		var state map[string][]byte
+		if state, p.broken = turn.First(); p.broken != nil {
+			return web.Receipt{}, p.broken
+		}
+		own := maps.Clone(turn.State)
+		if own == nil {
+			own = state
+		}
+		maps.Copy(own, state)
+		turn.State = own
+	}
 	return p.Model.Commit(turn), nil
 }
+
+func (p *plain) Unwritten(int) (int, error) { return 0, p.broken }
 
 // check refuses what no frontier takes.
 func check(turn web.Turn) error {
