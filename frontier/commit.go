@@ -269,7 +269,10 @@ func (d *disk) await(most int) error {
 		case <-w.done:
 		default:
 			if len(d.writings) <= most {
-				return d.halt.err()
+				if err := d.halt.err(); err != nil {
+					return d.fail(err)
+				}
+				return nil
 			}
 			<-w.began
 			select {
@@ -316,8 +319,12 @@ func (d *disk) fail(err error) error {
 	return d.failed
 }
 
-// unwritten counts the turns with a First that are on their way, at most so many.
+// unwritten counts the turns with a First that are on their way, at most so many. With none
+// of them there is no other commit on its way either.
 func (d *disk) unwritten(most int) (n int, err error) {
+	if most == 0 {
+		return 0, d.await(0)
+	}
 	count := func() {
 		n = 0
 		for _, w := range d.writings {

@@ -91,5 +91,8 @@ func Working(f *Frontier) bool { return f.shelf.(*disk).job != nil }
 // Evict forgets the links that are in memory although the store has them.
 func Evict(f *Frontier) { f.shelf.(*disk).recent = recentLinks{} }
 
+// Halt has the store stand still, as an error of it in the background does.
+func Halt(f *Frontier, err error) { f.shelf.(*disk).halt.stop(err) }
+
 // Forgetful makes a frontier one that was Repaired.
 func Forgetful(f *Frontier) { f.shelf.(*disk).meta.forgetful = true }

@@ -346,7 +346,10 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 			return web.Receipt{}, f.fail(err)
 		}
 	}
-	crowded, err := f.trim()
+	var crowded []web.Candidate
+	if len(turn.Add) > 0 || !turn.Safe { // of a turn that only makes all safe nobody reads the receipt
+		crowded, err = f.trim()
+	}
 	if err == nil {
 		err = f.cool()
 	}
