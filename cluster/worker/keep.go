@@ -41,12 +41,25 @@ type Status struct {
 	Looks    int  `json:"looks,omitempty"`
 }
 
+// troubled is an engine that knows why it does not do what it is asked, nil where it does.
+type troubled interface{ Trouble() error }
+
+// unanswered tells why the session was not renewed.
+func (w *Worker) unanswered() error {
+	if e, ok := w.e.(troubled); ok {
+		if err := e.Trouble(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the engine did not answer for %v, or this process stood still", w.plan.Term*2/3)
+}
+
 // watch ends the session in time.
 func (w *Worker) watch() {
 	for {
 		left := w.member.Left()
 		if left <= 0 {
-			w.fail(fmt.Errorf("%w: the engine did not answer for %v, or this process stood still", ErrOver, w.plan.Term*2/3))
+			w.fail(fmt.Errorf("%w: %w", ErrOver, w.unanswered()))
 			return
 		}
 		select {
@@ -322,4 +335,21 @@ func (s *scene) after(before *scene) bool {
 		}
 	}
 	return true
+}
+
+// AwaitOthers waits, after Close, until no worker has a session any more, for two terms at
+// most.
+func (w *Worker) AwaitOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*w.plan.Term)
+	defer cancel()
+	for {
+		live, err := shard.Holders(ctx, w.e)
+		if err != nil || len(live) == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(w.plan.Term / 30):
+		}
+	}
 }

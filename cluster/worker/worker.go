@@ -331,10 +331,12 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 		return err
 	}
 	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC(), Machine: w.o.Machine}
+	late := time.AfterFunc(w.plan.Term*2/3, func() { w.o.Note(fmt.Sprintf("waits to join: %v", w.unanswered())) })
 	w.member, err = shard.Join(ctx, w.e, shard.Options{
 		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,
 		Old: old, Prefer: slices.Sorted(maps.Keys(views)),
 	})
+	late.Stop()
 	if err != nil {
 		return err
 	}
@@ -577,23 +579,6 @@ func (w *Worker) Close(how string) error {
 		}
 	}
 	return nil
-}
-
-// AwaitOthers waits, after Close, until no worker has a session any more, for two terms at
-// most.
-func (w *Worker) AwaitOthers(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*w.plan.Term)
-	defer cancel()
-	for {
-		live, err := shard.Holders(ctx, w.e)
-		if err != nil || len(live) == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(w.plan.Term / 30):
-		}
-	}
 }
 
 // leaveFor is for how long a worker that leaves tries to tell.

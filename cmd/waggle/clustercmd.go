@@ -40,8 +40,9 @@ workers join, which holds its token: who has it can steer the crawl.
   waggle cluster engine /srv/engine
   waggle crawl -f job.yaml -o bees-1 --join nats://TOKEN@127.0.0.1:4222
 
-It ends with an error once its disk is full or fails: what was acknowledged is kept, and
-workers wait until it is started again.
+It ends with an error once its disk is full or fails, or its store is at the limit of its
+configuration (max_file_store): what was acknowledged is kept, and workers wait until it is
+started again.
 
 Without a configuration it listens on this machine alone. Other machines need TLS and
 accounts: give a configuration, or run nats-server with it. See docs/guide/cluster.md.`

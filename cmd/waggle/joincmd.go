@@ -125,7 +125,19 @@ func serveOrFind(ctx context.Context, dir string, note func(string)) (*jetstream
 				return nil, "", nil, errors.Join(err, s.Close(), lock.Close())
 			}
 			note("this process serves the engine in " + dir + " to the workers of this machine")
-			return s, "", func() error { return errors.Join(os.Remove(place), s.Close(), lock.Close()) }, nil
+			watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+			watched := make(chan struct{})
+			go func() {
+				defer close(watched)
+				if err := s.Wait(watching); err != nil {
+					note(err.Error())
+				}
+			}()
+			return s, "", func() error {
+				stop()
+				<-watched
+				return errors.Join(os.Remove(place), s.Close(), lock.Close())
+			}, nil
 		}
 		if !errors.Is(err, folder.ErrLocked) {
 			return nil, "", nil, fmt.Errorf("the folder of the engine: %w", err)

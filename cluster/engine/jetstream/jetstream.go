@@ -72,6 +72,7 @@ type Engine struct {
 	crawl    string
 	subjects string                // the subject of a key is this and the key
 	refused  atomic.Pointer[error] // what the server does not allow this worker
+	full     atomic.Pointer[error] // why it keeps nothing, as it answered last
 	viewing  chan struct{}         // holds a value while somebody uses view
 	view     *keyView              // nil = none yet
 }
@@ -276,9 +277,13 @@ func (e *Engine) publish(ctx context.Context, stream string, sends []*nats.Msg, 
 			}
 			select {
 			case ack := <-futures[j].Ok():
+				e.full.Store(nil)
 				stored(i, ack.Sequence)
 			case err := <-futures[j].Err():
 				if !changed(err) {
+					if noRoom(err) {
+						e.full.Store(&err)
+					}
 					again = append(again, i)
 					continue
 				}

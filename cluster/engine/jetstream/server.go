@@ -36,6 +36,9 @@ type Server struct {
 	token  string
 }
 
+// noLimit is more than any disk has, in bytes: the end of the disk is that of the store.
+const noLimit = 1 << 60
+
 // DefaultListen is where a server listens that is told nothing else.
 const DefaultListen = "127.0.0.1:4222"
 
@@ -59,6 +62,10 @@ func Serve(o ServerOptions) (*Server, error) {
 	options.JetStream = true
 	if options.StoreDir == "" {
 		options.StoreDir = filepath.Join(o.Dir, "store")
+	}
+	if options.JetStreamMaxStore <= 0 {
+		// Else it takes in nothing more at three quarters of what was free when it started.
+		options.JetStreamMaxStore = noLimit
 	}
 	options.NoSigs, options.NoLog = true, o.Config == ""
 	started, err := server.NewServer(options)
@@ -124,7 +131,8 @@ func tokenIn(dir string) (string, error) {
 }
 
 // Wait returns when ctx ends, or with an error once the server keeps nothing any more: after a
-// write that failed it takes in nothing, until it is started again.
+// write that failed it takes in nothing, until it is started again, and at the limit of its
+// configuration (max_file_store) none.
 func (s *Server) Wait(ctx context.Context) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -142,6 +150,9 @@ func (s *Server) Wait(ctx context.Context) error {
 			if strings.Contains(e.Error, "write error") {
 				what = e.Error
 			}
+		}
+		if jetstream, err := s.server.Jsz(nil); err == nil && int64(jetstream.Store) > jetstream.Config.MaxStore {
+			return fmt.Errorf("the engine has stopped, as its store is full: it keeps %d bytes, and its configuration allows %d (max_file_store); allow more, and start it again", jetstream.Store, jetstream.Config.MaxStore)
 		}
 		if what != "" {
 			return fmt.Errorf("the engine has stopped, as it cannot write: %s; mend the disk, or make room, and start it again", what)
