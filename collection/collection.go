@@ -159,6 +159,9 @@ func (c Collection) FieldsFile() string { return filepath.Join(c.dir, "fields.ya
 // Begun tells whether a crawl was set up here: it has a job.
 func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }
 
+// Joined tells whether the folder is that of one of several workers, which has joined.
+func (c Collection) Joined() bool { return folder.Exists(c.MemberFile()) }
+
 // Usable tells whether a folder may hold a crawl: it holds one, or nothing, or
 // is not there yet. The error says what to do otherwise.
 func (c Collection) Usable() error {

@@ -36,7 +36,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,8 +72,8 @@ type Options struct {
 
 // Plan is what all workers of a crawl must agree on.
 type Plan struct {
-	// Shards and Term of the crawl are those of the worker that began it; 0 = DefaultShards
-	// and shard.Term.
+	// Shards and Term of the crawl are those of the worker that began it. 0 is those of the crawl, and
+	// DefaultShards and shard.Term of one that begins; a worker with others is refused.
 	Shards int           `json:"shards"`
 	Term   time.Duration `json:"term_ns"`
 	// ID is that of the crawl; Open draws one for a crawl that begins.
@@ -232,60 +231,6 @@ func (w *Worker) Context() context.Context { return w.run }
 func (w *Worker) Failed() error {
 	if err := context.Cause(w.ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
-	}
-	return nil
-}
-
-var errUnread = errors.New("what the engine says of the crawl cannot be read: it is of another program, or of another version")
-
-// agree keeps the plan, or takes over that of the crawl.
-func (w *Worker) agree(ctx context.Context) error {
-	mine := w.o.Plan
-	mine.Shards, mine.Term = cmp.Or(mine.Shards, DefaultShards), cmp.Or(mine.Term, shard.Term)
-	mine.ID = cmp.Or(w.self.Crawl, rand.Text())
-	if mine.Shards < 1 || mine.Shards > 1<<16 {
-		return fmt.Errorf("%d shards: give 1 to %d", mine.Shards, 1<<16)
-	}
-	b, err := json.Marshal(mine)
-	if err != nil {
-		return err
-	}
-	if _, err := w.e.Put(ctx, keyCrawl, b, 0); err == nil {
-		w.plan = mine
-		return nil
-	} else if !errors.Is(err, engine.ErrChanged) {
-		return err
-	}
-	x, err := w.e.Get(ctx, keyCrawl)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(x.Value, &w.plan); err != nil || w.plan.Shards < 1 || w.plan.Shards > 1<<16 || w.plan.Term <= 0 {
-		return errUnread
-	}
-	if w.self.Crawl != "" && w.self.Crawl != w.plan.ID {
-		return errors.New("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
-	}
-	var differ []string
-	steered, err := w.e.End(ctx, logActs)
-	if err != nil {
-		return err
-	}
-	for _, path := range slices.Sorted(maps.Keys(mine.Settings)) {
-		if w.self.Crawl != "" && steered.Position > 0 && ofActs(path) {
-			continue
-		}
-		if theirs := w.plan.Settings[path]; theirs != mine.Settings[path] {
-			differ = append(differ, fmt.Sprintf("%s is %.60q there and %.60q here", path, theirs, mine.Settings[path]))
-		}
-	}
-	for path := range w.plan.Settings {
-		if _, ok := mine.Settings[path]; !ok {
-			differ = append(differ, fmt.Sprintf("%s is set there and not here", path))
-		}
-	}
-	if len(differ) > 0 {
-		return fmt.Errorf("another crawl of this name runs on the engine: %s; give this one another name, or the same job", strings.Join(differ, "; "))
 	}
 	return nil
 }

@@ -95,6 +95,9 @@ func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existi
 	serving := func() error { return nil }
 	if !c.isAddress() {
 		var err error
+		if existing && !folder.Exists(filepath.Join(c.Join, "store")) && !folder.Held(c.Join) {
+			return nil, false, nil, fmt.Errorf("--join: %s holds no engine, and the crawl of this folder was begun by one: %w", c.Join, jetstream.ErrNoCrawl)
+		}
 		if o.Server, o.URL, serving, err = serveOrFind(ctx, c.Join, note); err != nil {
 			return nil, false, nil, err
 		}
@@ -212,7 +215,10 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 // session is one session of a worker. The error wraps worker.ErrOver where another may follow.
 func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
 	name := c.workerName(m.Writer.Dir())
-	e, serves, done, err := c.openEngine(ctx, engineName(m.Job.Name), name, false, m.Note)
+	e, serves, done, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Writer.Joined(), m.Note)
+	if errors.Is(err, jetstream.ErrNoCrawl) {
+		return "", nil, fmt.Errorf("%w (%w)", worker.ErrUnknown, err)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", nil, exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}

@@ -36,6 +36,8 @@ func TestRefusedJoin(t *testing.T) {
 		says string
 	}{
 		"another job":              {append(c.joining("w1", c.engine), "--keywords", "wasps"), "another crawl of this name"},
+		"other shards":             {append(c.joining("w1", c.engine), "--shards", "7"), "the crawl has 32 shards"},
+		"another term":             {append(c.joining("w1", c.engine), "--term", "77s"), "the term of the crawl is"},
 		"another token":            {c.joining("w1", "nats://guessed@"+at), "Authorization"},
 		"no port":                  {c.joining("w1", "nats://"+at+"x"), "is no address of an engine"},
 		"no scheme":                {c.joining("w1", "worker:secret@"+at), "nats://" + at},
@@ -63,6 +65,18 @@ func TestRefusedJoin(t *testing.T) {
 	h.stop()
 	nothing("waiting for workers")
 	c.finish(c.start("w1"))
+	// A folder goes on with the engine by which it was begun, and makes none.
+	other, none := filepath.Join(c.dir, "other"), filepath.Join(c.dir, "mistyped")
+	_, address := c.startEngine(other, "--listen", "127.0.0.1:0")
+	for what, engine := range map[string]string{"an engine without its crawl": address, "no engine": none} {
+		said, err := waggleCommand([]string{"crawl", "-o", dir, "--resume", "--join", engine}).CombinedOutput()
+		if err == nil || !strings.Contains(string(said), "does not know the crawl of this folder") || strings.Contains(string(said), overSaid) {
+			t.Errorf("%s: %v\n%s", what, err, said)
+		}
+	}
+	if folder.Exists(none) {
+		t.Errorf("a mistyped folder of an engine was made")
+	}
 	// A crawl that was begun alone, and is refused, is still told things of its own.
 	alone := filepath.Join(c.dir, "alone")
 	c.waggle(slices.Concat([]string{"crawl", "-o", alone}, c.begin()[:len(c.begin())-4], []string{"--pages", "1"})...)

@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/shard"
+)
+
+// ErrUnknown is the error of Open with a folder of which the engine does not have the crawl.
+var ErrUnknown = errors.New("this engine does not know the crawl of this folder: join by the engine by which it was begun, or, where that is lost, merge the folders of its workers (waggle cluster merge)")
+
+var errUnread = errors.New("what the engine says of the crawl cannot be read: it is of another program, or of another version")
+
+// agree keeps the plan, or takes over that of the crawl.
+func (w *Worker) agree(ctx context.Context) error {
+	mine := w.o.Plan
+	mine.Shards, mine.Term = cmp.Or(mine.Shards, DefaultShards), cmp.Or(mine.Term, shard.Term)
+	mine.ID = cmp.Or(w.self.Crawl, rand.Text())
+	if mine.Shards < 1 || mine.Shards > 1<<16 {
+		return fmt.Errorf("%d shards: give 1 to %d", mine.Shards, 1<<16)
+	}
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	x, err := w.e.Get(ctx, keyCrawl)
+	if err != nil {
+		return err
+	}
+	if x.Revision == 0 {
+		if w.self.Crawl != "" {
+			return ErrUnknown
+		}
+		if _, err := w.e.Put(ctx, keyCrawl, b, 0); err == nil {
+			w.plan = mine
+			return nil
+		} else if !errors.Is(err, engine.ErrChanged) {
+			return err
+		}
+		if x, err = w.e.Get(ctx, keyCrawl); err != nil {
+			return err
+		}
+	}
+	if err := json.Unmarshal(x.Value, &w.plan); err != nil || w.plan.Shards < 1 || w.plan.Shards > 1<<16 || w.plan.Term <= 0 {
+		return errUnread
+	}
+	if w.self.Crawl != "" && w.self.Crawl != w.plan.ID {
+		return errors.New("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
+	}
+	if n := w.o.Plan.Shards; n != 0 && n != w.plan.Shards {
+		return fmt.Errorf("the crawl has %d shards, and %d were asked for: leave --shards out, or give it as it is there", w.plan.Shards, n)
+	}
+	if d := w.o.Plan.Term; d != 0 && d != w.plan.Term {
+		return fmt.Errorf("the term of the crawl is %v, and %v was asked for: leave --term out, or give it as it is there", w.plan.Term, d)
+	}
+	var differ []string
+	steered, err := w.e.End(ctx, logActs)
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(mine.Settings)) {
+		if w.self.Crawl != "" && steered.Position > 0 && ofActs(path) {
+			continue
+		}
+		if theirs := w.plan.Settings[path]; theirs != mine.Settings[path] {
+			differ = append(differ, fmt.Sprintf("%s is %.60q there and %.60q here", path, theirs, mine.Settings[path]))
+		}
+	}
+	for path := range w.plan.Settings {
+		if _, ok := mine.Settings[path]; !ok {
+			differ = append(differ, fmt.Sprintf("%s is set there and not here", path))
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("another crawl of this name runs on the engine: %s; give this one another name, or the same job", strings.Join(differ, "; "))
+	}
+	return nil
+}
