@@ -41,7 +41,7 @@ type Scene struct {
 	// told the worker that looks was not sent; "" for neither.
 	Full    string
 	Workers []Seen // by name
-	Losses  []Loss // as Look knows them
+	Losses  []Loss
 }
 
 // Seen is a worker as it is seen.
@@ -79,6 +79,32 @@ func (s *Seen) State() string {
 		return Idle
 	}
 	return Running
+}
+
+// Live tells whether a worker has a session, as far as anybody has noticed.
+func (s *Scene) Live() bool {
+	return slices.ContainsFunc(s.Workers, func(w Seen) bool { return w.Live })
+}
+
+// Settled is the scene without what workers told that no longer holds: of those without a session, what
+// was under way; what waited, where others have taken it; and pages that were lost with their
+// folders.
+func (s Scene) Settled() Scene {
+	live := s.Live()
+	s.Workers = slices.Clone(s.Workers)
+	for i := range s.Workers {
+		w := &s.Workers[i]
+		if w.Live {
+			continue
+		}
+		w.Speed, w.Standing.InFlight = 0, 0
+		if live {
+			w.Frontier.Queued, w.Frontier.Hosts = 0, 0
+		}
+		w.Standing.Pages -= without(w.Status, s.Losses)
+		w.Standing.Relevant = min(w.Standing.Relevant, w.Standing.Pages)
+	}
+	return s
 }
 
 // Look tells of the workers of a crawl, those that left too.
@@ -131,6 +157,7 @@ func (w *Worker) scene(workers []Status, held map[string]int, over string) Scene
 	if full := cmp.Or(w.acts.full, w.acts.own); full != nil {
 		s.Full = full.Error()
 	}
+	s.Losses = w.losses
 	w.mu.Unlock()
 	for _, x := range workers {
 		n, live := held[x.Session]

@@ -75,7 +75,7 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 // clusterStatusCmd is `waggle cluster status`.
 type clusterStatusCmd struct {
 	engineFlags
-	Crawl string `arg:"" optional:"" default:"crawl" help:"Name of the crawl, as in its job file."`
+	Crawl string `arg:"" optional:"" help:"Name of the crawl, as in its job file; default: the only one that the engine has."`
 	JSON  bool   `help:"Print what each worker told last as a line of JSON."`
 }
 
@@ -114,7 +114,7 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 		return nil
 	}
 	if len(all.Workers) == 0 {
-		return fmt.Errorf("the engine knows of no worker of a crawl %s", c.Crawl)
+		return errors.New("the engine knows of no worker of this crawl")
 	}
 	return writeScene(std.out, all)
 }
@@ -127,8 +127,12 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 	if !c.isAddress() && !folder.Held(c.Join) {
 		return fmt.Errorf("no process serves an engine from %[1]s: a worker does that while it runs (--join %[1]s), or waggle cluster engine %[1]s, which prints an address for --join", c.Join)
 	}
-	e, _, done, err := c.openEngine(ctx, engineName(crawl), as, true, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
-	if errors.Is(err, jetstream.ErrNoCrawl) {
+	name := ""
+	if crawl != "" {
+		name = engineName(crawl)
+	}
+	e, _, done, err := c.openEngine(ctx, name, as, true, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	if errors.Is(err, jetstream.ErrNoCrawl) && crawl != "" {
 		return fmt.Errorf("the engine has no crawl %s: give its name, as in its job file", event.Line(crawl))
 	}
 	if err != nil {
@@ -141,7 +145,7 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 type clusterLostCmd struct {
 	engineFlags
 	Worker string `arg:"" help:"Name of the worker, as waggle cluster status shows it."`
-	Crawl  string `arg:"" optional:"" default:"crawl" help:"Name of the crawl, as in its job file."`
+	Crawl  string `arg:"" optional:"" help:"Name of the crawl, as in its job file; default: the only one that the engine has."`
 }
 
 // Help tells what becomes of its pages.
@@ -199,6 +203,7 @@ func writeLoss(out io.Writer, l worker.Loss) error {
 
 // writeScene writes the workers of a crawl as a table.
 func writeScene(out io.Writer, all worker.Scene) error {
+	all = all.Settled()
 	free := all.Shards
 	var pages, relevant, waiting int
 	var speed float64
@@ -206,9 +211,6 @@ func writeScene(out io.Writer, all worker.Scene) error {
 	fmt.Fprintln(t, "worker\tmachine\tstate\tshards\tpages\trelevant\tpages/s\twaiting\thosts\tunder way")
 	for _, w := range all.Workers {
 		free -= w.Held
-		if !w.Live {
-			w.Speed = 0 // what it told last is of when it ran
-		}
 		speed += w.Speed
 		pages, relevant, waiting = pages+w.Standing.Pages, relevant+w.Standing.Relevant, waiting+w.Frontier.Queued
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(w.Machine), event.Line(state(w)), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Speed, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
@@ -222,6 +224,10 @@ func writeScene(out io.Writer, all worker.Scene) error {
 			return err
 		}
 	}
+	if free > 0 && all.Over == "" && !all.Live() {
+		_, err := fmt.Fprintln(out, ended(all))
+		return err
+	}
 	if free > 0 && all.Over == "" {
 		_, err := fmt.Fprintf(out, "%d of %d shards have no worker\n", free, all.Shards)
 		return err
@@ -231,6 +237,19 @@ func writeScene(out io.Writer, all worker.Scene) error {
 		return err
 	}
 	return nil
+}
+
+// ended says that no worker has a session, and how they ended where that is the same of all.
+func ended(all worker.Scene) string {
+	how := ""
+	for i := range all.Workers {
+		w := &all.Workers[i]
+		if w.State() == worker.Lost || how != "" && how != w.Ended {
+			return "no worker runs"
+		}
+		how = w.Ended
+	}
+	return "no worker runs; all have left: " + terminal.WorkerEnding(event.Ending(how))
 }
 
 // state is what a worker does, in a word or two.

@@ -88,18 +88,22 @@ func (c *engineFlags) checkEngine() error {
 }
 
 // openEngine connects to the engine; it waits for one that does not answer.
-// Where the crawl is to be an existing one, nothing is made for it. serves tells that the engine
+// Where the crawl is to be an existing one, nothing is made for it; "" is the only one there. serves tells that the engine
 // is served by this process.
 func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (e *jetstream.Engine, serves bool, done func() error, err error) {
 	o := jetstream.Options{URL: c.Join, Crawl: crawl, Worker: name, Credentials: c.JoinCredentials, CA: c.JoinCA, Cert: c.JoinCert, Key: c.JoinKey, Existing: existing}
 	serving := func() error { return nil }
 	if !c.isAddress() {
-		var err error
 		if existing && !folder.Exists(filepath.Join(c.Join, "store")) && !folder.Held(c.Join) {
 			return nil, false, nil, fmt.Errorf("--join: %s holds no engine, and the crawl of this folder was begun by one: %w", c.Join, jetstream.ErrNoCrawl)
 		}
 		if o.Server, o.URL, serving, err = serveOrFind(ctx, c.Join, note); err != nil {
 			return nil, false, nil, err
+		}
+	}
+	if existing && crawl == "" {
+		if o.Crawl, err = onlyCrawl(ctx, o); err != nil {
+			return nil, false, nil, errors.Join(err, serving())
 		}
 	}
 	late := time.AfterFunc(3*time.Second, func() { note("waits for the engine to answer") })
@@ -108,6 +112,20 @@ func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existi
 		return nil, false, nil, errors.Join(err, serving())
 	}
 	return e, o.Server != nil, func() error { return errors.Join(e.Close(), serving()) }, nil
+}
+
+// onlyCrawl is the name of the only crawl of an engine.
+func onlyCrawl(ctx context.Context, o jetstream.Options) (string, error) {
+	names, err := jetstream.Crawls(ctx, o)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the engine does not tell which crawls it has, as to the user of a worker: give the name of the crawl, as in its job file: %w", err)
+	case len(names) == 0:
+		return "", jetstream.ErrNoCrawl
+	case len(names) > 1:
+		return "", fmt.Errorf("the engine has %d crawls: give the name of one, %s", len(names), strings.Join(names, " or "))
+	}
+	return names[0], nil
 }
 
 // serveOrFind serves an engine from a folder, or finds that which another process serves
@@ -281,6 +299,7 @@ func showWorkers(m *job.Maker) func(worker.Scene) {
 
 // workersOf are the workers of a scene as a folder keeps them.
 func workersOf(s worker.Scene) collection.Workers {
+	s = s.Settled()
 	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Full: s.Full, Workers: []collection.Worker{}}
 	labels := map[int]bool{}
 	for _, w := range s.Workers {

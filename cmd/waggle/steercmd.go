@@ -39,7 +39,8 @@ when it goes on. Each has a number, stands in the log, and can be undone:
 A label changes the harvest, and teaches the scorer (waggle, apprentice); a page of
 which more are wanted is an example to the judge topic as well. It must have been
 fetched. Links of a muted place are set aside; once that is undone they come back. Other keywords reach the judges topic and keyword, and the pages so far
-are judged anew while the crawl goes on. A pause ends with its run.`
+are judged anew while the crawl goes on. A pause ends with its run; one of several workers lasts until
+somebody says continue.`
 }
 
 // Run gives the act to the crawl, or lists the acts.
@@ -82,7 +83,7 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	if col.OfSeveral() {
 		when = "they take it in within two seconds"
 		if !col.Running() {
-			when = "they hear of it when this one goes on (waggle crawl -o " + c.Dir + " --resume --join ENGINE); tell the folder of one that runs to have them take it in now"
+			when = "no worker runs here: they hear of it when this one goes on (waggle crawl -o " + c.Dir + " --resume --join ENGINE); tell the folder of one that runs to have them take it in now"
 		}
 		if a.Label() {
 			when += "; waggle steer " + c.Dir + " list says whether one of them has the page"

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
+)
+
+// Who looks at an engine with one crawl need not name it; of several, each is told.
+func TestAskTheOnlyCrawl(t *testing.T) {
+	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	asked := func(crawl string) error {
+		flags := engineFlags{Join: server.URL()}
+		return flags.ask(ctx, streams{out: os.Stdout, err: os.Stderr}, crawl, "test", func(engine.Engine) error { return nil })
+	}
+	begin := func(crawl string) {
+		e, err := jetstream.Open(ctx, jetstream.Options{URL: server.URL(), Crawl: crawl})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := asked(""); err == nil || !strings.Contains(err.Error(), "no such crawl") {
+		t.Errorf("of none: %v", err)
+	}
+	begin("bees")
+	if err := asked(""); err != nil {
+		t.Errorf("of one: %v", err)
+	}
+	begin("wasps")
+	if err := asked(""); err == nil || !strings.Contains(err.Error(), "give the name of one, bees or wasps") {
+		t.Errorf("of two: %v", err)
+	}
+	if err := asked("bees"); err != nil {
+		t.Errorf("of two, by its name: %v", err)
+	}
+	if err := asked("hornets"); err == nil || !strings.Contains(err.Error(), "has no crawl hornets") {
+		t.Errorf("by a wrong name: %v", err)
+	}
+}
