@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -53,6 +54,7 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 	if c.Listen != "" && c.Config != "" {
 		return exit{exitUsage, errors.New("--listen and --config: the configuration says where it listens")}
 	}
+	made := !folder.Exists(c.Dir)
 	lock, err := folder.Lock(c.Dir)
 	if err != nil {
 		if errors.Is(err, folder.ErrLocked) {
@@ -62,7 +64,11 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 	}
 	s, err := jetstream.Serve(jetstream.ServerOptions{Dir: c.Dir, Listen: c.Listen, Config: c.Config})
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		err = errors.Join(err, lock.Close())
+		if made {
+			err = errors.Join(err, os.RemoveAll(c.Dir))
+		}
+		return err
 	}
 	join := "join with: --join " + s.URL()
 	if c.Config != "" {
@@ -85,7 +91,7 @@ func (clusterStatusCmd) Help() string {
 its session has ended without a word. Below the table stands what is lost with folders, see
 waggle help cluster lost.
 
-  waggle cluster status --join engine           of an engine in a folder
+  waggle cluster status --join engine           of an engine in a folder, with one crawl
   waggle cluster status bees --join nats://TOKEN@127.0.0.1:4222`
 }
 

@@ -51,3 +51,20 @@ func TestAskTheOnlyCrawl(t *testing.T) {
 		t.Errorf("by a wrong name: %v", err)
 	}
 }
+
+// An engine that is refused leaves no folder, and takes none away that was there.
+func TestRefusedEngine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("old", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"new", "old"} {
+		err := (&clusterEngineCmd{Dir: dir, Listen: "0.0.0.0:0"}).Run(t.Context(), streams{out: os.Stdout, err: os.Stderr})
+		if err == nil || !strings.Contains(err.Error(), "loopback alone") {
+			t.Errorf("%s: %v", dir, err)
+		}
+		if _, err := os.Stat(dir); (err == nil) != (dir == "old") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}

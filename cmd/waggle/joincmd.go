@@ -258,7 +258,7 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		}
 		return job.Membership{Peers: w, Frontier: w.Frontier(), Acts: w.Acts()}, nil
 	}
-	how, sum, err = crawlAndShow(w.Context(), m, c.place, show)
+	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View { return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }} })
 	ended := string(how)
 	if err != nil || how == event.Stopped {
 		ended = ""
@@ -274,6 +274,21 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		m.Note(left.Error())
 	}
 	return how, sum, err
+}
+
+// goingOn is a view of a session that is followed by another one where over says so: its end is
+// not that of the crawl then.
+type goingOn struct {
+	view.View
+	over func() bool
+}
+
+// Add implements view.View.
+func (v goingOn) Add(e event.Event) {
+	if _, ended := e.(event.Ended); ended && v.over() {
+		return
+	}
+	v.View.Add(e)
 }
 
 // showEvery is how often a folder is told of the workers at most.

@@ -3,8 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/view"
 )
 
 // An address of an engine without its scheme is no folder, and a password in it is not told.
@@ -24,6 +28,27 @@ func TestJoinWithoutScheme(t *testing.T) {
 	for _, join := range []string{"me@home", "engine", filepath.Join("a", "engine")} {
 		if err := (&engineFlags{Join: join}).checkEngine(); err != nil {
 			t.Errorf("%s: %v", join, err)
+		}
+	}
+}
+
+// shown notes what a view is told.
+type shown struct {
+	view.View
+	kinds []string
+}
+
+func (s *shown) Add(e event.Event) { s.kinds = append(s.kinds, e.Kind()) }
+
+// The end of a session that is followed by another one is not shown as that of the crawl.
+func TestSessionEndIsNotShown(t *testing.T) {
+	for over, want := range map[bool][]string{false: {"started", "ended"}, true: {"started"}} {
+		s := &shown{}
+		v := goingOn{s, func() bool { return over }}
+		v.Add(event.Started{})
+		v.Add(event.Ended{})
+		if !slices.Equal(s.kinds, want) {
+			t.Errorf("session over: %v, shown: %v", over, s.kinds)
 		}
 	}
 }

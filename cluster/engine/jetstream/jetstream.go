@@ -136,7 +136,10 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 			return fmt.Errorf("the engine at %s: %w", o.place(), err)
 		}
 		if err := sleep(ctx, pollAgain); err != nil {
-			return fmt.Errorf("no engine answers at %s: %w", o.place(), errors.Join(err, context.Cause(ctx)))
+			if cause := context.Cause(ctx); cause != err {
+				err = errors.Join(err, cause)
+			}
+			return fmt.Errorf("no engine answers at %s: %w", o.place(), err)
 		}
 	}
 	var err error
