@@ -34,6 +34,12 @@ const (
 	prefixAside = "muted/"
 	prefixPart  = "muted."
 	linksOfPart = 512
+	// mostParts is how many parts there may be for links that are found in muted places: a page can
+	// lead to as many addresses there as it likes. Those that waited are all set aside.
+	mostParts = 2048
+	// mostKnown bounds the links of which it is remembered that they are set aside: the menu of a
+	// muted host is on each page of another, and a look at the states waits for what is being written.
+	mostKnown = 1 << 16
 )
 
 // asideState says which parts there are. It is stored with every turn.
@@ -58,9 +64,12 @@ func (s *Step) stored(name string) ([]byte, error) {
 }
 
 // setAside keeps a link of a muted place. Of an address that was found several times it keeps
-// the link with the highest priority.
-func (s *Step) setAside(c *web.Candidate) error {
+// the link with the highest priority. found tells that it did not wait.
+func (s *Step) setAside(c *web.Candidate, found bool) error {
 	hash := hashOf(c.URL)
+	if known, ok := s.knownAside[hash]; ok && known >= c.Priority {
+		return nil
+	}
 	before, err := s.stored(asideName(hash))
 	if err != nil {
 		return err
@@ -69,11 +78,23 @@ func (s *Step) setAside(c *web.Candidate) error {
 		if was.Priority < c.Priority {
 			s.fresh[asideName(hash)] = appendAside(c)
 		}
+		s.knowAside(hash, max(was.Priority, c.Priority))
 		return nil
 	}
+	if n := &s.count.Aside; found && n.Next-n.First >= mostParts {
+		return nil
+	}
+	s.knowAside(hash, c.Priority)
 	s.fresh[asideName(hash)] = appendAside(c)
 	s.list(hash)
 	return nil
+}
+
+func (s *Step) knowAside(hash uint64, priority float64) {
+	if s.knownAside == nil || len(s.knownAside) == mostKnown {
+		s.knownAside = map[uint64]float64{}
+	}
+	s.knownAside[hash] = priority
 }
 
 func appendAside(c *web.Candidate) []byte {
@@ -125,6 +146,7 @@ func (s *Step) takeAside() (links []web.Candidate, err error) {
 			continue
 		}
 		s.fresh[asideName(hash)] = nil
+		delete(s.knownAside, hash)
 		links = append(links, c)
 	}
 	return links, nil

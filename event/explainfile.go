@@ -117,7 +117,7 @@ func (n *lineNames) onPath(line []byte) bool {
 		}
 		return len(n.digest) > 0 && bytes.Contains(line, n.digest)
 	}
-	return isKind(line, "seeded")
+	return isKind(line, "seeded") || !bytes.HasPrefix(line, []byte(`{"kind":"`)) // not as a Log writes it
 }
 
 // hash is explainer.hash of an address as it stands in a line.

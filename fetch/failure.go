@@ -45,10 +45,10 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	}
 }
 
-// atProxy tells whether the proxy was not reached, or does not let us in.
+// atProxy tells whether the proxy was not reached.
 func atProxy(err error) bool {
 	var op *net.OpError
-	return errors.Is(err, errProxyDown) || errors.Is(err, errProxyShut) || errors.As(err, &op) && op.Op == "proxyconnect"
+	return errors.Is(err, errProxyDown) || errors.As(err, &op) && op.Op == "proxyconnect"
 }
 
 // badHeader is the name of the header for which net/http refused a response; it

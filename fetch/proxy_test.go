@@ -331,7 +331,7 @@ func TestProxyGone(t *testing.T) {
 		{url.URL{Scheme: "socks5", Host: gone}, "http://a.test/", true, "refused", web.ReasonConnect},
 		{url.URL{Scheme: "socks5h", Host: gone}, "https://a.test/", true, "refused", web.ReasonConnect},
 		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "http://a.test/", false, "--secrets", web.ReasonConnect},
-		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", true, "--secrets", web.ReasonConnect},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", false, "--secrets", web.ReasonConnect},
 		{url.URL{Scheme: "http", Host: answers(http.StatusBadGateway)}, "https://a.test/", false, "502", web.ReasonProxy},
 		{url.URL{Scheme: "http", Host: answers(http.StatusForbidden)}, "https://a.test/", false, "403", web.ReasonProxy},
 		{*refuses.serve(), "http://a.test/", false, "refused", web.ReasonConnect},

@@ -72,7 +72,7 @@ func newWire(o Options) *wire {
 			case http.StatusOK:
 				return nil
 			case http.StatusProxyAuthRequired:
-				return fmt.Errorf("%w: %w", errProxyShut, unknownAt(p)) // no server is asked yet that could say so
+				return unknownAt(p)
 			}
 			return &proxyAnswer{proxy: p.Host, what: fmt.Sprintf("%.100s", r.Status), temporary: r.StatusCode >= 500 || r.StatusCode == http.StatusRequestTimeout || r.StatusCode == http.StatusTooManyRequests}
 		}
@@ -91,7 +91,6 @@ func newWire(o Options) *wire {
 var (
 	errProxy     = errors.New("no connection through proxy")
 	errProxyDown = errors.New("the proxy is not reached")
-	errProxyShut = errors.New("the proxy does not let us in")
 )
 
 // proxyAnswer is the error of a proxy that was reached and opens no connection to a host: it
@@ -105,8 +104,9 @@ func (e *proxyAnswer) Error() string {
 	return fmt.Sprintf("%v %s: %s", errProxy, e.proxy, e.what)
 }
 
-// unknownAt is the error of a proxy that wants to know who asks. It wraps neither errProxyDown nor
-// errProxyShut: of a page without TLS a server can answer so too, and may not bring a crawl to a stand.
+// unknownAt is the error of a proxy that wants to know who asks. It does not wrap errProxyDown: a
+// proxy may ask for that of some hosts alone, and of a page without TLS a server can answer so
+// too. One host may not bring a crawl to a stand; where several are silent the network is tried.
 func unknownAt(p *url.URL) error {
 	return fmt.Errorf("%w: %s wants a user and a password, or other ones: put them into the file of fetch.secrets (--secrets), by the address of the proxy", errProxy, p.Host)
 }

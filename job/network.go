@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -182,10 +183,12 @@ func unknownUser(proxy *url.URL) error {
 func greetHTTP(ctx context.Context, proxy *url.URL) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	shut := false
+	var shut atomic.Bool
 	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
-		shut = shut || r.StatusCode == http.StatusProxyAuthRequired
+		if r.StatusCode == http.StatusProxyAuthRequired {
+			shut.Store(true)
+		}
 		return errors.New("that is all")
 	}
 	for _, page := range []string{"http://waggle.invalid/", "https://waggle.invalid/"} {
@@ -195,10 +198,12 @@ func greetHTTP(ctx context.Context, proxy *url.URL) error {
 		}
 		if resp, err := t.RoundTrip(req); err == nil {
 			resp.Body.Close()
-			shut = shut || resp.StatusCode == http.StatusProxyAuthRequired
+			if resp.StatusCode == http.StatusProxyAuthRequired {
+				shut.Store(true)
+			}
 		}
 	}
-	if shut {
+	if shut.Load() {
 		return unknownUser(proxy)
 	}
 	return nil

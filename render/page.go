@@ -126,8 +126,11 @@ func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (*web.Re
 	p.work.Wait()
 	s.set(nil)
 	out := p.rendering(body)
+	p.mu.Lock()
+	crashed := p.crashed
+	p.mu.Unlock()
 	switch {
-	case out.Ended == web.ReasonRenderCrash && out.Body == nil && (p.crashed || hasEnded(s.browser)):
+	case out.Ended == web.ReasonRenderCrash && out.Body == nil && (crashed || hasEnded(s.browser)):
 		return out, browserGone
 	case !whole:
 		return out, browserSpent

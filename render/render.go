@@ -232,10 +232,14 @@ func (p *Pool) Render(ctx context.Context, r *web.Response) (*web.Rendering, err
 	}
 	defer func() { p.slots <- s }()
 	var asked []web.Resource // in vain
+	var before *web.Rendering
 	for try := 1; ; try++ {
 		if err := p.ready(ctx, s); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
+			}
+			if before != nil {
+				return before, nil
 			}
 			return nil, &web.Failure{Reason: web.ReasonBrowser, Detail: fmt.Sprintf("%.200s: %v", r.URL, err), Err: err}
 		}
@@ -254,7 +258,7 @@ func (p *Pool) Render(ctx context.Context, r *web.Response) (*web.Rendering, err
 		if left != browserGone || try == mostTries {
 			return out, nil
 		}
-		asked = out.Resources
+		asked, before = out.Resources, out
 	}
 }
 

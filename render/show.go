@@ -95,7 +95,7 @@ func (p *page) run(d time.Duration) error {
 
 // frame has the page drawn, as far as a page without a window is: observers of what is in
 // sight are told with that. Where the processors are busy it happens that a browser never
-// draws a page: then that is waited for once, and it is shown without.
+// draws a page: then that is waited for, mostFrames times frameTime in all, and it is shown without.
 func (p *page) frame() error {
 	for n := 0; n < mostFrames && !p.undrawn; n++ {
 		ctx, cancel := context.WithTimeout(p.ctx, frameTime)

@@ -105,7 +105,11 @@ const maxAct = 16 << 10
 func readAct(b []byte) (event.Act, error) {
 	var got act
 	given := map[string]json.RawMessage{}
-	if err := errors.Join(json.Unmarshal(b, &got), json.Unmarshal(b, &given)); err != nil {
+	err := json.Unmarshal(b, &given)
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil {
 		return event.Act{}, fmt.Errorf("this is no act: %w", err)
 	}
 	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Keywords: got.Words, Act: got.Act}

@@ -1,0 +1,46 @@
+package crawl
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Of links that are found in muted places a bounded number is set aside, whatever a page leads
+// to; those that waited are set aside all the same, and one that is there already changes.
+func TestAsideIsBounded(t *testing.T) {
+	kept := map[string][]byte{}
+	s := NewStep(Policy{}, nil, nil)
+	s.state = func(name string) ([]byte, error) { return kept[name], nil }
+	link := func(i int, priority float64) *web.Candidate {
+		u, err := web.Parse(fmt.Sprintf("http://muted.test/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &web.Candidate{URL: u, Priority: priority}
+	}
+	set := func(i int, priority float64, found bool) (changed bool) {
+		if err := s.setAside(link(i, priority), found); err != nil {
+			t.Fatal(err)
+		}
+		name := asideName(hashOf(link(i, 0).URL))
+		changed = len(s.fresh[name]) > 0
+		for name, b := range s.fresh {
+			kept[name] = b
+		}
+		clear(s.fresh)
+		return changed
+	}
+	if !set(1, .5, true) || set(1, .4, true) || !set(1, .6, true) {
+		t.Error("a link found again is not set aside with the highest priority")
+	}
+	s.knownAside = nil // as in a run that goes on
+	if set(1, .5, true) || !set(1, .7, true) {
+		t.Error("a link that an earlier run set aside is not known")
+	}
+	s.count.Aside.Next = mostParts
+	if set(2, .5, true) || !set(3, .5, false) || !set(1, .8, true) {
+		t.Error("the bound does not hold for links that are found, or holds for others")
+	}
+}
