@@ -9,7 +9,8 @@
 # what a host is asked above RATE requests a second (10, with bursts of as many). A line of a crawl has the number of workers,
 # the pages of each, all of them, those that were fetched more than once, those that the crawl by one worker
 # has and this one has not, and the other way round; at the end comes the server's own count of requests,
-# with those that were limited. 1 is the exit code where pages differ.
+# with those that were limited. The exit code is 1 where pages differ or one was fetched twice. The first
+# number of CREWS must be 1.
 set -euo pipefail
 waggle=$(realpath "$1") web=$(realpath "$2") delay=${4:-100ms} rate=${5:-10} crews=${6:-1 2 4 8}
 cd "$3"
