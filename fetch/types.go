@@ -27,10 +27,10 @@ func DefaultTypes() Types { return Types{"text/html", "application/xhtml+xml"} }
 // sniffed is how much of a document a guess at its type takes.
 const sniffed = 512
 
-// Refuse is the failure of a document that is of another type: by its header,
-// or where it has none, or none that says enough (Look), by how it begins. It is nil for one that is wanted, and
-// for a response that is no document (of a status from 300 on). size is that of
-// the body in bytes, below 0 for unknown.
+// Refuse is the failure of a document that is of another type: by its header, or where it has
+// none, or none that says enough (Look), by how it begins. It is nil for one that is wanted, and
+// for a response that is no document (of a status from 300 on). size is that of the body in
+// bytes, below 0 for unknown.
 func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 	if r.Status >= 300 {
 		return nil

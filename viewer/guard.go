@@ -24,7 +24,9 @@ import (
 // What is asked for must name an address of this machine in Host, so that no name that
 // somebody points here leads here, and must come from the page itself as far as the
 // browser says. A proxy that answers in the place of this server, with TLS, has an address of
-// its own, which is known too.
+// its own, which is known too. The page works whether the proxy passes Host on or names this
+// server there; the cookie is for TLS alone only where Host is passed on and the proxy's
+// address begins with https.
 type guard struct {
 	key, folder string
 	address     netip.AddrPort

@@ -237,11 +237,11 @@ type Failure struct {
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
-	// Connected tells that a new connection was made to the server, without a proxy,
-	// and only then nothing came: the network works.
+	// Connected tells that a new connection was made to the server, without a proxy, and
+	// only then nothing came: the network works.
 	Connected bool
-	// Proxy tells that the proxy through which all requests go was not reached, or does not let us in: it says
-	// nothing of the server.
+	// Proxy tells that the proxy through which all requests go was not reached, or does
+	// not let us in: it says nothing of the server.
 	Proxy bool
 	Err   error
 }

@@ -42,11 +42,13 @@ by what you tell the crawl. waggle crawl --open shows a crawl from its beginning
 
 Without a folder the page begins a crawl: it asks for the topic, example pages and where
 to start, shows what the judge makes of the examples, and makes the folder of the crawl in
-the working directory. With one folder that is empty, or not there yet, the crawl is begun in that. The crawl runs until it has ended, or Ctrl-C.
+the working directory. With one folder that is empty, or not there yet, the crawl is begun
+in that. The crawl runs until it has ended, or Ctrl-C.
 
 The address that is printed holds a key: whoever has it can read the collection. Only
 this machine is answered; --listen 0.0.0.0:8123 answers others too, without encryption.
---public URL is for a proxy with TLS in front of it.
+--public https://HOST is for a proxy with TLS in front of it. Have the proxy pass the Host
+header on: only then are browsers told to send the key over TLS alone.
 Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus for
 /metrics, with Authorization: Bearer KEY.`
 }

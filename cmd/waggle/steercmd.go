@@ -38,9 +38,10 @@ when it goes on. Each has a number, stands in the log, and can be undone:
 
 A label changes the harvest, and teaches the scorer (waggle, apprentice); a page of
 which more are wanted is an example to the judge topic as well. It must have been
-fetched. Links of a muted place are set aside; once that is undone they come back. Other keywords reach the judges topic and keyword, and the pages so far
-are judged anew while the crawl goes on. A pause ends with its run; one of several workers lasts until
-somebody says continue.`
+fetched. Links of a muted place are set aside; once that is undone they come back. Other
+keywords reach the judges topic and keyword, and the pages so far are judged anew while
+the crawl goes on. A pause ends with its run; one of several workers lasts until somebody
+says continue.`
 }
 
 // Run gives the act to the crawl, or lists the acts.

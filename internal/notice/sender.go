@@ -63,8 +63,8 @@ func NewSender(program, address, agent string) (*Sender, error) {
 	return s, nil
 }
 
-// Send tells of a notice; several goroutines may. It does not wait: a notice that finds 16 others waiting is
-// not told, and Close says so.
+// Send tells of a notice; several goroutines may. It does not wait: a notice that finds 16
+// others waiting is not told, and Close says so.
 func (s *Sender) Send(n Notice) {
 	select {
 	case s.notices <- n:
