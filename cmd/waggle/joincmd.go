@@ -258,7 +258,9 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		}
 		return job.Membership{Peers: w, Frontier: w.Frontier(), Acts: w.Acts()}, nil
 	}
-	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View { return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }} })
+	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View {
+		return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
+	})
 	ended := string(how)
 	if err != nil || how == event.Stopped {
 		ended = ""
