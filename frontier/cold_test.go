@@ -20,7 +20,11 @@ import (
 // the others. It asserts that they agree in all they say.
 func TestColdHosts(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(12) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 4 // with the race detector each takes five seconds
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		opts := frontier.Options{
 			MaxPerHost: []int{0, 3, 10}[r.IntN(3)],
