@@ -20,9 +20,13 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// rounds is how many random damages a test tries: WAGGLE_DAMAGES, or few.
+// rounds is how many random damages a test tries: WAGGLE_DAMAGES, or few, of which -short leaves a
+// third.
 func rounds(t *testing.T, few int) int {
 	v := os.Getenv("WAGGLE_DAMAGES")
+	if v == "" && testing.Short() {
+		return (few + 2) / 3 // the race detector makes each some twenty times as long
+	}
 	if v == "" {
 		return few
 	}
