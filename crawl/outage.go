@@ -76,10 +76,19 @@ type aside struct {
 
 // answeringHost is a host that answered.
 type answeringHost struct {
-	host   web.Host
-	site   string
-	robots web.URL
-	due    time.Time // of its next request
+	host web.Host
+	site string
+	at   web.URL   // what was asked for last
+	due  time.Time // of its next request
+}
+
+// robots is the address of its robots.txt. It is made for a probe alone: hosts answer once a page.
+func (h *answeringHost) robots() web.URL {
+	u, err := (web.Canon{}).Resolve(h.at, "/robots.txt")
+	if err != nil {
+		panic(err) // an address has an origin
+	}
+	return u
 }
 
 const (
@@ -204,11 +213,7 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 // know notes that a host answered.
 func (n *network) know(now time.Time, u web.URL, wait time.Duration) {
 	n.answer = now
-	robots, err := web.Parse(u.Origin() + "/robots.txt")
-	if err != nil {
-		return // an address has an origin
-	}
-	k := answeringHost{host: u.Host(), site: u.Host().Domain(), robots: robots, due: now.Add(wait)}
+	k := answeringHost{host: u.Host(), site: u.Host().Domain(), at: u, due: now.Add(wait)}
 	n.answering = slices.DeleteFunc(n.answering, func(o answeringHost) bool { return o.site == k.site })
 	if len(n.answering) == mostAnswering {
 		n.answering = slices.Delete(n.answering, 0, 1)
@@ -366,7 +371,7 @@ func (n *network) ask(now time.Time) (order, web.Lease) {
 			continue
 		}
 		if !k.due.After(now) {
-			return giveProbe, n.sent(web.Lease{Candidate: web.Candidate{URL: k.robots, Kind: web.LinkProbe}, Given: now})
+			return giveProbe, n.sent(web.Lease{Candidate: web.Candidate{URL: k.robots(), Kind: web.LinkProbe}, Given: now})
 		}
 		if soonest.IsZero() || k.due.Before(soonest) {
 			soonest = k.due
