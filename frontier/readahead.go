@@ -90,7 +90,7 @@ func (d *disk) readNoMore() {
 // changed notes what the store will have at a key, nil for nothing.
 func (d *disk) changed(h *host, k key, value []byte) {
 	a := d.ahead
-	if a == nil || h.id < a.host {
+	if a == nil || h.id < a.host || a.isBehind(h.id) {
 		return
 	}
 	if a.n++; a.n > mostChanges {
@@ -98,6 +98,17 @@ func (d *disk) changed(h *host, k key, value []byte) {
 		return
 	}
 	a.changes[h.id] = append(a.changes[h.id], waitingLink{host: h.id, key: k, value: bytes.Clone(value)})
+}
+
+// isBehind tells whether a host is behind all that was read, as far as that is known by now: what
+// changes there is read from the store. In a large frontier that is where nearly all changes are.
+func (a *readAhead) isBehind(host uint32) bool {
+	select {
+	case <-a.done:
+		return !a.atEnd && (len(a.links) == 0 || host > a.links[len(a.links)-1].host)
+	default:
+		return false
+	}
 }
 
 // read reads n links. What it fails to read, the next Rescore will.
