@@ -334,21 +334,15 @@ func (w *waggle) appendSnapshot(b []byte) []byte {
 		put(x)
 	}
 	met := 0
-	for _, x := range w.weights.hashed {
-		if x.variance != 0 {
-			met++
-		}
+	for range w.weights.met() {
+		met++
 	}
 	b = binary.AppendUvarint(b, uint64(met))
-	gap := uint64(0)
-	for _, x := range w.weights.hashed {
-		if x.variance == 0 {
-			gap++
-			continue
-		}
-		b = binary.AppendUvarint(b, gap)
+	next := uint32(0)
+	for place, x := range w.weights.met() {
+		b = binary.AppendUvarint(b, uint64(place-next))
 		put(x)
-		gap = 0
+		next = place + 1
 	}
 	return w.appendKept(w.appendRenewed(b))
 }
@@ -371,11 +365,11 @@ func (w *waggle) readSnapshot(r *wire.Reader) {
 	at := 0
 	for range r.Count(9) {
 		at += r.Number(1 << tableBits)
-		if at >= len(w.weights.hashed) {
+		if at >= 1<<tableBits {
 			r.Fail("a place behind the table")
 			return
 		}
-		w.weights.hashed[at] = get()
+		w.weights.setHashed(uint32(at), get())
 		at++
 	}
 	w.readRenewed(r)

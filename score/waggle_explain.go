@@ -58,7 +58,7 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		}
 		h := x.hashed[at]
 		at++
-		r := Reason{Kind: ReasonSeen, What: inputKindNames[kind].what, Weight: float64(w.weights.hashed[h.place].mean * h.value)}
+		r := Reason{Kind: ReasonSeen, What: inputKindNames[kind].what, Weight: float64(w.weights.means[h.place] * h.value)}
 		if s := names[binary.LittleEndian.Uint32(f)]; s != "" {
 			if r.What = s; kind == kindWord {
 				r.Kind = ReasonWord
@@ -96,12 +96,12 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 	}
 	n = 0
 	var hosts hostSet
-	var weights beliefs
+	var weights *beliefs
 	var renewed map[pageKey]renewedVerdict
 	keep := func(exact bool) {
 		at = Moment{w.visits, exact}
 		renewed = maps.Clone(w.renewed)
-		hosts, weights = slices.Clone(w.hosts), beliefs{slices.Clone(w.weights.dense), slices.Clone(w.weights.hashed)}
+		hosts, weights = slices.Clone(w.hosts), w.weights.clone()
 	}
 	err = w.restore(state, func(e *entry) {
 		switch {
@@ -117,7 +117,7 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 			e.rest()
 		}
 	})
-	*w.weights, w.hosts, w.visits, w.renewed = weights, hosts, at.Known, renewed
+	w.weights, w.hosts, w.visits, w.renewed = weights, hosts, at.Known, renewed
 	return place, at, err
 }
 

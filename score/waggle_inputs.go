@@ -445,17 +445,23 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	if len(f) < hashedAt || (len(f)-hashedAt)%4 != 0 || len(f) > hashedAt+4*mostHashed {
 		return 0
 	}
-	dense, table := w.weights.dense, w.weights.hashed
+	dense, table := w.weights.dense, w.weights.means
+	// All are read before the first is summed: the processor waits for the memory of all at a time.
+	var means [mostHashed]float32
+	for i := range (len(f) - hashedAt) / 4 {
+		means[i] = table[placeOf(binary.LittleEndian.Uint32(f[hashedAt+4*i:]))]
+	}
 	sum := float32(0) + dense[inBias].mean
 	var renewed [hostAt]byte
 	for i, b := range w.denseOf(f, &renewed) {
-		sum += dense[i+1].mean * (float32(b) / 255)
+		sum += dense[i+1].mean * share255[b]
 	}
 	sum += dense[inDepth].mean * (float32(depth) / 10)
 	sum += dense[inPath].mean * (float32(trail) / 255)
 	if !w.hosts.has(binary.LittleEndian.Uint32(f[hostAt:])) {
 		sum += dense[inNewHost].mean
 	}
+	of := means[:]
 	for f = f[hashedAt:]; len(f) > 0; {
 		kind, n := kindOf(f), 4
 		for n < len(f) && kindOf(f[n:]) == kind {
@@ -466,11 +472,11 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 			if kind.divided() {
 				value = rootShare[n/4]
 			}
-			for at := 0; at < n; at += 4 {
-				sum += table[placeOf(binary.LittleEndian.Uint32(f[at:]))].mean * value
+			for _, mean := range of[:n/4] {
+				sum += mean * value
 			}
 		}
-		f = f[n:]
+		f, of = f[n:], of[n/4:]
 	}
 	return float64(sum)
 }
@@ -490,6 +496,14 @@ func (w *waggle) denseOf(f []byte, renewed *[hostAt]byte) []byte {
 	renewed[inProduct-1] = level(float64(v.similarity) / 255 * float64(f[inJoint-1]) / 255)
 	return renewed[:]
 }
+
+// share255 is b/255 by b.
+var share255 = func() (s [256]float32) {
+	for b := range s {
+		s[b] = float32(b) / 255
+	}
+	return s
+}()
 
 // rootShare is 1/√n by n.
 var rootShare = func() (r [mostHashed + 1]float32) {

@@ -18,7 +18,7 @@ func (w *waggle) beginWith(f *model.File) error {
 		return fmt.Errorf("a model of %d inputs, where waggle has %d: make it anew with `%s`", len(learnt.Dense), len(w.weights.dense), model.Waggle.Command())
 	}
 	for _, x := range learnt.Hashed {
-		if int(x.Place) >= len(w.weights.hashed) {
+		if x.Place >= 1<<tableBits {
 			return fmt.Errorf("a model with a larger table than waggle has: make it anew with `%s`", model.Waggle.Command())
 		}
 	}
@@ -35,10 +35,8 @@ func (w *waggle) Learnt() *model.Weights {
 	for _, x := range w.weights.dense {
 		out.Dense = append(out.Dense, model.Weight{Mean: x.mean, Variance: x.variance})
 	}
-	for i, x := range w.weights.hashed {
-		if x.variance != 0 {
-			out.Hashed = append(out.Hashed, model.Hashed{Place: uint32(i), Weight: model.Weight{Mean: x.mean, Variance: x.variance}})
-		}
+	for place, x := range w.weights.met() {
+		out.Hashed = append(out.Hashed, model.Hashed{Place: place, Weight: model.Weight{Mean: x.mean, Variance: x.variance}})
 	}
 	return out
 }

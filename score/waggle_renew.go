@@ -194,9 +194,10 @@ type firstWeights struct {
 // begin sets the weights to the first ones.
 func (b *beliefs) begin(f *firstWeights) {
 	copy(b.dense, f.dense)
-	clear(b.hashed)
+	clear(b.means)
+	clear(b.variances)
 	for _, x := range f.hashed {
-		b.hashed[x.Place] = weight{x.Mean, x.Variance}
+		b.setHashed(x.Place, weight{x.Mean, x.Variance})
 	}
 }
 

@@ -1,6 +1,10 @@
 package score
 
-import "math"
+import (
+	"iter"
+	"math"
+	"slices"
+)
 
 // weight is what is believed of one weight of a logistic model: a normal
 // distribution.
@@ -27,17 +31,44 @@ type weight struct {
 // Hashed weights share a table of a fixed size; two that fall on one place are
 // one weight.
 //
-// Shapes: dense [number of inputs]; hashed [1<<tableBits].
+// Scores look at means alone, each at some 25 places at random. So these are a table of their own,
+// of a size that a core's cache holds.
+//
+// Shapes: dense [number of inputs]; means, variances [1<<tableBits].
 type beliefs struct {
-	dense  []weight
-	hashed []weight // a variance of 0 = untouched: mean 0 and the variance of its kind
+	dense     []weight
+	means     []float32 // of the hashed weights
+	variances []float32 // likewise; 0 = untouched: mean 0 and the variance of its kind
 }
 
 // tableBits is the logarithm of the number of hashed weights: 2 MiB a model.
 const tableBits = 18
 
 func newBeliefs() *beliefs {
-	return &beliefs{dense: make([]weight, denseInputs), hashed: make([]weight, 1<<tableBits)}
+	return &beliefs{dense: make([]weight, denseInputs), means: make([]float32, 1<<tableBits), variances: make([]float32, 1<<tableBits)}
+}
+
+// clone is a copy that shares no memory.
+func (b *beliefs) clone() *beliefs {
+	return &beliefs{slices.Clone(b.dense), slices.Clone(b.means), slices.Clone(b.variances)}
+}
+
+// hashed is the hashed weight at a place, and setHashed sets it.
+func (b *beliefs) hashed(place uint32) weight { return weight{b.means[place], b.variances[place]} }
+
+func (b *beliefs) setHashed(place uint32, w weight) {
+	b.means[place], b.variances[place] = w.mean, w.variance
+}
+
+// met are the hashed weights that were met, in the order of their places.
+func (b *beliefs) met() iter.Seq2[uint32, weight] {
+	return func(yield func(uint32, weight) bool) {
+		for place, v := range b.variances {
+			if v != 0 && !yield(uint32(place), b.hashed(uint32(place))) {
+				return
+			}
+		}
+	}
 }
 
 // example is the input of a model.
@@ -60,7 +91,7 @@ func (b *beliefs) logit(x *example) float64 {
 		sum += b.dense[i].mean * v
 	}
 	for _, f := range x.hashed {
-		sum += b.hashed[f.place].mean * f.value
+		sum += b.means[f.place] * f.value
 	}
 	return float64(sum)
 }
@@ -74,11 +105,11 @@ func (b *beliefs) learn(x *example, y, share float64) {
 		spread += float64(b.dense[i].variance * v * v)
 	}
 	for _, f := range x.hashed {
-		w := &b.hashed[f.place]
-		if w.variance == 0 {
-			w.variance = f.variance
+		v := &b.variances[f.place]
+		if *v == 0 {
+			*v = f.variance
 		}
-		spread += float64(w.variance * f.value * f.value)
+		spread += float64(*v * f.value * f.value)
 	}
 	h := share * max(0.01, p*(1-p))
 	move := float32(share * (y - p) / (1 + h*spread))
@@ -87,7 +118,9 @@ func (b *beliefs) learn(x *example, y, share float64) {
 		b.dense[i].update(v, move, shrink)
 	}
 	for _, f := range x.hashed {
-		b.hashed[f.place].update(f.value, move, shrink)
+		w := b.hashed(f.place)
+		w.update(f.value, move, shrink)
+		b.setHashed(f.place, w)
 	}
 }
 
