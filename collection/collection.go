@@ -31,6 +31,7 @@
 //	shipped.json    what of the folder was copied to a store, if one was named; it
 //	                may go at any time
 //	robots          what was learnt of robots.txt files; it may go at any time
+//	tdmrep          what was learnt of the tdmrep.json of sites; it may go at any time
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
 //	fields.yaml     what a person wants of the pages as a table, if they put it there
@@ -130,6 +131,10 @@ func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") 
 // keeps it.
 func (c Collection) RobotsFile() string { return filepath.Join(c.dir, "robots") }
 
+// ReservationsFile is the path of what was learnt of the tdmrep.json of sites; package fetch
+// keeps it.
+func (c Collection) ReservationsFile() string { return filepath.Join(c.dir, "tdmrep") }
+
 // ShippedFile is the path of shipped.json: which files a store has a copy of; package store/ship
 // keeps it. It may go at any time: all of them are shipped again then, under another name.
 func (c Collection) ShippedFile() string { return filepath.Join(c.dir, "shipped.json") }
@@ -188,6 +193,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new", "member.json", "member.json.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "tdmrep", "tdmrep.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new", "member.json", "member.json.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

@@ -20,7 +20,7 @@ var subfolders = []string{"archive", "frontier", filepath.Join("frontier", "queu
 func (c Collection) checkKinds() error {
 	names := []string{
 		c.JobFile(), c.ExampleFile(), c.ModelFile(), c.CriticFile(), c.SumFile(), c.EventLog(), c.HarvestFile(),
-		c.ProvenanceFile(), c.LostFile(), c.RobotsFile(), c.ActFile(), c.actsForAll(), c.WorkersFile(), c.MemberFile(), c.ShippedFile(), c.FieldsFile(), c.journalFile(),
+		c.ProvenanceFile(), c.LostFile(), c.RobotsFile(), c.ReservationsFile(), c.ActFile(), c.actsForAll(), c.WorkersFile(), c.MemberFile(), c.ShippedFile(), c.FieldsFile(), c.journalFile(),
 	}
 	for _, sub := range subfolders {
 		dir := filepath.Join(c.dir, sub)

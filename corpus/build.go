@@ -407,6 +407,8 @@ func (b *builder) note(format string, args ...any) {
 
 func isRobots(u web.URL) bool { return u.RequestPath() == "/robots.txt" }
 
+func isReservations(u web.URL) bool { return u.RequestPath() == "/.well-known/tdmrep.json" }
+
 // page renders a page made up from its parts.
 func (b *builder) page(from string, u web.URL, status int, contentType string, lastModified time.Time, at time.Time, body []byte) result {
 	head := fmt.Appendf(nil, "HTTP/1.1 %03d %s\r\n", status, http.StatusText(status))

@@ -142,7 +142,7 @@ func (w *Web) Len() int { return len(w.order) }
 type Count struct {
 	Pages     int // answered with a status of 2xx, robots.txt apart
 	Redirects int // 3xx
-	Robots    int // robots.txt, whatever the answer
+	Robots    int // robots.txt and tdmrep.json, whatever the answer
 	Errors    int // any other status
 	Hosts     int // that have pages
 }
@@ -153,7 +153,7 @@ func (w *Web) Count() Count {
 	hosts := map[web.Host]bool{}
 	for u := range w.URLs() {
 		switch s := w.pages[u.String()].status; {
-		case isRobots(u):
+		case isRobots(u), isReservations(u):
 			c.Robots++
 		case s >= 200 && s < 300:
 			c.Pages++

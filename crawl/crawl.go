@@ -57,6 +57,13 @@ type Fetcher interface {
 	Fetch(ctx context.Context, u web.URL) (*web.Response, error)
 }
 
+// Sites knows what sites say of the use of all their pages, and asks them for it.
+type Sites interface {
+	// Complete sets Site and SiteFile of the response for a page. It may take as long as
+	// politeness asks for. It is safe for concurrent use; the error is ctx's.
+	Complete(ctx context.Context, r *web.Response) error
+}
+
 // Judge says how relevant a page is. It is pure and safe for concurrent use.
 type Judge interface {
 	Judge(ctx context.Context, p *web.Page) (web.Verdict, error)

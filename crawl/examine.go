@@ -32,7 +32,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		}
 		a.Response = nil
 		a.Reason, a.Detail = a.Failure.Reason, a.Failure.Detail
-		return a, c.encodeRobots(&a, a.Failure.Robots, l.URL)
+		return a, c.encodeBeside(&a, a.Failure.Robots, nil, l.URL)
 	}
 	switch {
 	case r.Status >= 300 && r.Status < 400:
@@ -43,7 +43,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	case r.Absent():
 		// Nobody answered for the site: there is nothing to keep.
 		a.Reason, a.Detail = web.ReasonRecord, "not in the recorded web"
-		return a, c.encodeRobots(&a, r.Robots, l.URL)
+		return a, c.encodeBeside(&a, r.Robots, r.SiteFile, l.URL)
 	case r.Status < 200 || r.Status >= 300:
 		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
 		if reason := c.refusal(r); reason != "" {
@@ -54,7 +54,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	case c.triesAgain(&l, r):
 		a.Reason = cutBy(r)
 		a.Detail = fmt.Sprintf("%.200s: the body ended after %d bytes: %s", l.URL, len(r.Raw), a.Reason.Meaning())
-		return a, c.encodeRobots(&a, r.Robots, l.URL) // what came later is kept
+		return a, c.encodeBeside(&a, r.Robots, r.SiteFile, l.URL) // what came later is kept
 	default:
 		if a.Page, err = c.page(ctx, &a, r, release); ctx.Err() != nil {
 			return a, ctx.Err()
@@ -83,7 +83,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 			if w.NoIndex {
 				a.Reason = web.ReasonNoIndex
 			}
-			return a, c.encodeRobots(&a, r.Robots, l.URL) // the page itself asks not to be kept
+			return a, c.encodeBeside(&a, r.Robots, r.SiteFile, l.URL) // the page itself asks not to be kept
 		}
 	}
 	return a, c.encode(&a, web.Exchange{
@@ -138,14 +138,24 @@ func (c *Crawl) triesAgain(l *web.Lease, r *web.Response) bool {
 	return cutBy(r) != "" && l.Tries+1 < c.Policy.withDefaults().MaxTries
 }
 
-// encodeRobots keeps the robots.txt that was fetched on the way to an address
-// which itself leaves nothing to keep.
-func (c *Crawl) encodeRobots(a *Arrival, robots *web.Response, from web.URL) error {
-	if robots == nil {
+// encodeBeside keeps the robots.txt and the file of reservations that were fetched on the way to
+// an address which itself leaves nothing to keep.
+func (c *Crawl) encodeBeside(a *Arrival, robots *web.Response, file *web.SiteFile, from web.URL) error {
+	kept := robots
+	switch {
+	case file == nil || file.Response == nil:
+	case robots == nil:
+		kept = file.Response
+	default:
+		both := *robots
+		both.SiteFile = file
+		kept = &both
+	}
+	if kept == nil {
 		return nil
 	}
 	return c.encode(a, web.Exchange{
-		Candidate: web.Candidate{URL: robots.URL, From: from}, Response: robots, Reason: web.ReasonRobots,
+		Candidate: web.Candidate{URL: kept.URL, From: from}, Response: kept, Reason: web.ReasonRobots,
 	})
 }
 
@@ -175,6 +185,15 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *ongo
 		return Arrival{}, ctx.Err()
 	case late:
 		r, err = nil, Late(&l)
+	}
+	if r != nil && d.Sites != nil {
+		asks := ctx
+		if f != nil {
+			asks = web.WithStages(ctx, f.enter)
+		}
+		if err := d.Sites.Complete(asks, r); err != nil { // the page is there: its site has the whole time
+			return Arrival{}, err
+		}
 	}
 	size := 0
 	if r != nil {

@@ -44,6 +44,7 @@ type Crawl struct {
 	Bare     []web.URL // those of Seeds that were given without a scheme; see Step.plain
 	Frontier Frontier
 	Fetcher  Fetcher
+	Sites    Sites    // nil asks no site for its wishes beside robots.txt, as a simulation
 	Renderer Renderer // nil renders nothing; see Policy.Render
 	Parser   Parser
 	Judge    Judge

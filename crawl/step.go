@@ -382,7 +382,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	follow := copies == 0 || home && copies < maxCopies
 	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), copies > 0 && home)
 	var memory []byte
-	var with []event.Event
+	with := saidBySite(now, a.Response.SiteFile)
 	if reason.Copy() {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
@@ -390,7 +390,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		s.recent.add(c)
 		s.leads.arrive(c, linksOnly, v.Relevant)
 		if reason == "" {
-			with = s.observe(now, p, a.Verdict)
+			with = append(with, s.observe(now, p, a.Verdict)...)
 		}
 	}
 	var found []link
@@ -432,6 +432,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Like:       like.URL,
 		Likeness:   math.Round(like.Likeness*1e3) / 1e3,
 		Directives: p.Directives,
+		BySite:     p.Directives.TDMReserved && a.Response.Site.Reserved,
 		Truncated:  p.Truncated,
 		Cut:        a.Response.Truncated,
 		Rendered:   a.rendered.event,
@@ -441,6 +442,18 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Sent:       s.sending(),
 	}
 	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
+}
+
+// saidBySite tells of the file of a site that was asked for, unless there is none.
+func saidBySite(now time.Time, f *web.SiteFile) []event.Event {
+	if f == nil || f.Rules == 0 && f.Wrong == "" {
+		return nil
+	}
+	e := event.SiteFile{At: event.At{At: now}, URL: f.URL, Rules: f.Rules, Wrong: f.Wrong}
+	if f.Response != nil {
+		e.Status = f.Response.Status
+	}
+	return []event.Event{e}
 }
 
 // due is the earliest moment of the next request to a host that answered r.

@@ -69,6 +69,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.float("likeness", e.Likeness)
 		}
 		o.directives(e.Directives)
+		o.flag("tdm_by_site", e.BySite)
 		o.flag("truncated", e.Truncated)
 		o.optText("cut", e.Cut)
 		if e.Rendered != nil {
@@ -79,6 +80,12 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.found(e.Queued)
 		o.skipped(e.Skipped)
 		o.optInt("omitted", int64(e.Omitted))
+	case SiteFile:
+		o.begin(kind, e.At)
+		o.text("url", e.URL.String())
+		o.optInt("status", int64(e.Status))
+		o.int("rules", int64(e.Rules))
+		o.optText("wrong", e.Wrong)
 	case Received:
 		o.begin(kind, e.At)
 		o.optText("from", e.From.String())
@@ -246,6 +253,9 @@ func fit(e Event, limit int) []Event {
 		if ok {
 			return out
 		}
+	case SiteFile:
+		e.Wrong = clip(e.Wrong)
+		return []Event{e}
 	case Failed:
 		e.Detail = clip(e.Detail)
 		return []Event{e}

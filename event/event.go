@@ -117,8 +117,10 @@ type Fetched struct {
 	Like       web.URL        `json:"like,omitzero"`
 	Likeness   float64        `json:"likeness,omitempty"`
 	Directives web.Directives `json:"directives,omitzero"`
-	Truncated  bool           `json:"truncated,omitempty"`
-	Cut        string         `json:"cut,omitempty"` // why the body is not whole, as web.Response.Truncated
+	// BySite tells that text and data mining is reserved by the file of the site.
+	BySite    bool   `json:"tdm_by_site,omitempty"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Cut       string `json:"cut,omitempty"` // why the body is not whole, as web.Response.Truncated
 	// Rendered tells that a browser rendered the page, whose title, text and links are those
 	// of the rendering; nil for a page as it was sent.
 	Rendered *Rendered `json:"rendered,omitempty"`
@@ -131,6 +133,18 @@ type Fetched struct {
 	// Omitted counts links that Queued and Skipped leave out because the
 	// event would not fit into a line of the log.
 	Omitted int `json:"omitted,omitempty"`
+}
+
+// SiteFile is a file in which a site reserves text and data mining, /.well-known/tdmrep.json,
+// as it was found there: that of Fetched.URL, of whose turn it is a part. Of sites without one
+// nothing is told.
+type SiteFile struct {
+	At
+	URL    web.URL `json:"url"`
+	Status int     `json:"status,omitempty"` // 0 = nobody answered
+	Rules  int     `json:"rules"`
+	// Wrong says why the file, or a part of it, is not used, or could not be had.
+	Wrong string `json:"wrong,omitempty"`
 }
 
 // Received says what became of links of a page after that of the page: another worker of the
@@ -247,6 +261,7 @@ func (Changed) Kind() string  { return "changed" }
 func (Received) Kind() string { return "received" }
 func (Seeded) Kind() string   { return "seeded" }
 func (Fetched) Kind() string  { return "fetched" }
+func (SiteFile) Kind() string { return "site-file" }
 func (Failed) Kind() string   { return "failed" }
 func (Dropped) Kind() string  { return "dropped" }
 func (Tick) Kind() string     { return "tick" }

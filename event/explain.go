@@ -37,6 +37,9 @@ type Explanation struct {
 	Cut string
 	// InPart tells that a part of a fetched page was not read, as Fetched.InPart.
 	InPart bool
+	// Directives are what a fetched page asks for, and BySite is Fetched.BySite.
+	Directives web.Directives
+	BySite     bool
 	// Rendered is what rendering the page brought, nil where it was not rendered.
 	Rendered *Rendered
 	// Like is the page that it repeats, of a duplicate or a near-copy; Likeness is by how much
@@ -215,6 +218,7 @@ func (x *explainer) follow(e Event) {
 		if e.URL == x.URL {
 			x.from = e.From
 			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered = Taken, e.Reason, "", e.Cut, e.Rendered
+			x.Directives, x.BySite = e.Directives, e.BySite
 			x.Like, x.Likeness, x.InPart = e.Like, e.Likeness, e.InPart()
 			if e.Reason == web.ReasonDuplicate {
 				x.digest = e.Digest

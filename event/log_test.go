@@ -71,7 +71,7 @@ func drawEvent(t *rapid.T) Event {
 			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"), Down: n.Draw(t, "d"), Held: n.Draw(t, "held"),
 		}
 	}
-	switch rapid.IntRange(0, 12).Draw(t, "kind") {
+	switch rapid.IntRange(0, 13).Draw(t, "kind") {
 	case 0:
 		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
 			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold"),
@@ -90,13 +90,15 @@ func drawEvent(t *rapid.T) Event {
 				NoIndex: yes.Draw(t, "d1"), NoFollow: yes.Draw(t, "d2"), NoArchive: yes.Draw(t, "d3"), NoAI: yes.Draw(t, "d4"),
 				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
 			},
-			Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
+			BySite: yes.Draw(t, "by-site"), Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
 			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"),
 			Rendered: rapid.SampledFrom([]*Rendered{nil, {Took: 1.5, SentWords: 3, Words: 400, SentLinks: 1, Links: 20, Requests: 2,
 				Refused: map[web.Reason]int{web.ReasonRobots: 1, web.ReasonScope: 2}, Scrolls: 1, Ended: web.ReasonRenderTime, Detail: "<\u2028\"&", AsSent: true}}).Draw(t, "rendered"),
 		}
 	case 10:
 		return Received{at(), maybe.Draw(t, "from"), n.Draw(t, "depth"), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
+	case 13:
+		return SiteFile{at(), link.Draw(t, "url"), n.Draw(t, "status"), n.Draw(t, "rules"), text.Draw(t, "wrong")}
 	case 12:
 		return Shipped{at(), text.Draw(t, "file"), int64(n.Draw(t, "bytes")), text.Draw(t, "sha256"), text.Draw(t, "trouble")}
 	case 3:

@@ -295,6 +295,8 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Received](line)
 	case "fetched":
 		return decodeAs[Fetched](line)
+	case "site-file":
+		return decodeAs[SiteFile](line)
 	case "failed":
 		return decodeAs[Failed](line)
 	case "dropped":

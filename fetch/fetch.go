@@ -22,7 +22,7 @@
 //
 // Robots and Gate stand before any Fetcher: package sim has them before a
 // recorded web. No redirect is followed: a 3xx response carries its target, which the crawl
-// treats as a link. Only robots.txt, and Follow for single documents, go on.
+// treats as a link. Only robots.txt and tdmrep.json, and Follow for single documents, go on.
 //
 // What happened is either a *web.Response, whatever its status, or a
 // *web.Failure that names the reason; a context that ends gives its own error.
@@ -112,9 +112,13 @@ type Options struct {
 	// IgnoreRobots leaves robots.txt unread: for one's own sites and tests.
 	IgnoreRobots bool
 	// RobotsFile is the path of a file in which what is learnt of robots.txt
-	// files is kept for a later run; see RobotsFile. "" = it is not.
+	// files is kept for a later run; see KeptFile. "" = it is not.
 	RobotsFile string
-	// Note is told of what is wrong with that file; nil tells nobody.
+	// Reservations has Stack.Complete ask sites for their tdmrep.json. ReservationsFile is for
+	// these what RobotsFile is for robots.txt.
+	Reservations     bool
+	ReservationsFile string
+	// Note is told of what is wrong with those files; nil tells nobody.
 	Note func(string)
 
 	// AllowPrivate lets requests go to loopback, private, link-local and
@@ -163,7 +167,7 @@ type Options struct {
 	// renderer, would wait for itself there: see Stack.Resources.
 	Between func(pages Fetcher) Fetcher
 	// MayAsk, if set, tells whether a host may be asked for something now. It is asked right
-	// before each request, also for robots.txt: one that may not be sent fails with
+	// before each request, also for robots.txt and tdmrep.json: one that may not be sent fails with
 	// web.ReasonBusy.
 	MayAsk func(web.Host) bool
 	// Sharers is GateOptions.Sharers.
@@ -255,7 +259,8 @@ type Stack struct {
 	wire      *wire
 	gate      *Gate
 	resources Fetcher
-	kept      *RobotsFile // nil for none
+	sites     *Reservations // nil where none are asked for
+	kept      []*KeptFile
 }
 
 // SetDelay replaces Options.Delay and Options.Patience for the requests that start from now on.
@@ -264,8 +269,8 @@ func (s *Stack) SetDelay(delay, patience time.Duration) {
 	s.gate.setDelay(delay, patience)
 }
 
-// New assembles a Stack. It starts no goroutine. A RobotsFile that cannot be used
-// is noted, and not used.
+// New assembles a Stack. It starts no goroutine. A RobotsFile or ReservationsFile that cannot be
+// used is noted, and not used.
 func New(o Options) (*Stack, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
@@ -291,21 +296,44 @@ func New(o Options) (*Stack, error) {
 	}
 	anything = gate.Before(anything)
 	s := &Stack{Fetcher: pages, wire: w, gate: gate, resources: patient{anything, o.Clock}}
-	if o.IgnoreRobots {
-		return s, nil
+	files := func(most int) Fetcher { return gate.Before(certifiedFetcher{w.client(Types{"*/*"}, most, nil)}) }
+	ofSites := files(maxReservations)
+	if !o.IgnoreRobots {
+		robots := NewRobots(RobotsOptions{
+			Pages: pages, Files: files(maxRobots), Gate: gate, CrawlDelayCap: o.CrawlDelayCap, Clock: o.Clock,
+			Kept: s.keep(o, o.RobotsFile, "robots.txt", OpenRobots),
+		})
+		s.Fetcher, s.resources, ofSites = robots, patient{robots.before(anything), o.Clock}, robots.before(ofSites)
 	}
-	if o.RobotsFile != "" {
-		var err error
-		if s.kept, err = OpenRobotsFile(o.RobotsFile, o.Clock.Now, o.Note); err != nil {
-			o.Note(fmt.Sprintf("%v: this run asks every site for its robots.txt", err))
-		}
+	if o.Reservations {
+		s.sites = NewReservations(ReservationsOptions{
+			Files: ofSites, Clock: o.Clock, Kept: s.keep(o, o.ReservationsFile, "tdmrep.json", OpenReservations),
+		})
 	}
-	robots := NewRobots(RobotsOptions{
-		Pages: pages, Files: gate.Before(certifiedFetcher{w.client(Types{"*/*"}, maxRobots, nil)}),
-		Gate: gate, CrawlDelayCap: o.CrawlDelayCap, Clock: o.Clock, Kept: s.kept,
-	})
-	s.Fetcher, s.resources = robots, patient{robots.before(anything), o.Clock}
 	return s, nil
+}
+
+// keep opens what earlier runs learnt of a file of sites; nil where nothing is kept.
+func (s *Stack) keep(o Options, path, of string, open func(string, func() time.Time, func(string)) (*KeptFile, error)) *KeptFile {
+	if path == "" {
+		return nil
+	}
+	kept, err := open(path, o.Clock.Now, o.Note)
+	if err != nil {
+		o.Note(fmt.Sprintf("%v: this run asks every site for its %s", err, of))
+		return nil
+	}
+	s.kept = append(s.kept, kept)
+	return kept
+}
+
+// Complete adds to the response for a page what its site says of text and data mining, where
+// Options.Reservations asks for that; see Reservations.Complete.
+func (s *Stack) Complete(ctx context.Context, r *web.Response) error {
+	if s.sites == nil {
+		return nil
+	}
+	return s.sites.Complete(ctx, r)
 }
 
 // Sharing tells at which address a host was asked last, and how many other names
@@ -316,10 +344,11 @@ func (s *Stack) Sharing(h web.Host) (addr netip.Addr, names int) { return s.gate
 // Fetch has returned.
 func (s *Stack) Close() error {
 	s.wire.close()
-	if s.kept != nil {
-		return s.kept.Close()
+	var err error
+	for _, kept := range s.kept {
+		err = errors.Join(err, kept.Close())
 	}
-	return nil
+	return err
 }
 
 // Follow fetches u and goes on to where it has moved, at most max redirects

@@ -45,7 +45,7 @@ type RobotsOptions struct {
 	Clock Clock
 	// Kept are the rules of an earlier run, and keep those of this one; nil =
 	// each run asks for itself.
-	Kept *RobotsFile
+	Kept *KeptFile
 }
 
 // verdict is what asking for an origin's robots.txt came to: rules, or the
@@ -154,7 +154,7 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 		v, life = judgeRobots(answer, f, exchange != nil)
 		v.until, v.reached = r.o.Clock.Now().Add(life), f != nil && f.Connected
 		if r.o.Kept != nil && life > 0 {
-			r.o.Kept.add(origin, v, life)
+			r.o.Kept.add(keptRules{Origin: origin, Status: v.status, Body: v.body, Missing: v.missing}, v.until, life)
 		}
 		v.body = nil
 		return v, life, nil

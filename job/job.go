@@ -121,6 +121,7 @@ type Politeness struct {
 	AddressLanes  int       `yaml:"address-lanes,omitempty"`
 	GiveUp        Duration  `yaml:"give-up,omitempty"`
 	ObeyNoFollow  bool      `yaml:"obey-rel-nofollow,omitempty"`
+	IgnoreTDMRep  bool      `yaml:"ignore-tdmrep,omitempty"`
 }
 
 // Fetch is how pages are fetched.

@@ -103,6 +103,7 @@ type Maker struct {
 	critic    *judge.Critic    // the job's; nil = not read yet
 	within    map[web.URL]bool // crawl.Scope.Within
 	cookies   *cookies.Jar     // the job's
+	sites     crawl.Sites      // nil where Fetcher is given
 	// Where the crawl is judged anew:
 	rejudging   bool
 	newExamples []collection.Example
@@ -244,14 +245,15 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 		return err
 	}
 	o.Cookies = m.cookies
+	o.Reservations = !m.Job.Politeness.IgnoreTDMRep
 	if m.Writer != nil {
-		o.RobotsFile = m.Writer.RobotsFile()
+		o.RobotsFile, o.ReservationsFile = m.Writer.RobotsFile(), m.Writer.ReservationsFile()
 	}
 	stack, err := fetch.New(o)
 	if err != nil {
 		return err
 	}
-	m.Fetcher, m.closers = stack, append(m.closers, stack.Close)
+	m.Fetcher, m.sites, m.closers = stack, stack, append(m.closers, stack.Close)
 	return nil
 }
 
@@ -344,7 +346,7 @@ func patience(delay time.Duration) time.Duration { return 2 * max(delay, fetch.M
 func (m *Maker) plainCrawl() *crawl.Crawl {
 	j := m.Job
 	c := &crawl.Crawl{
-		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Renderer: m.Renderer, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
+		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Sites: m.sites, Renderer: m.Renderer, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
 		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock, Again: m.Again,
 		Archived: m.Archived, News: m.News,
 	}

@@ -215,6 +215,9 @@ func Settings() []Setting {
 		{
 			Path: "politeness.obey-rel-nofollow", Line: "Leave links alone that say rel=nofollow", Example: "false", Resume: NewLinks,
 		},
+		{
+			Path: "politeness.ignore-tdmrep", Line: "Do not ask sites for /.well-known/tdmrep.json, in which they may reserve text and data mining", Example: "false", Resume: Anytime,
+		},
 
 		{
 			Path: "fetch.workers", Line: "Fetches at a time", Form: "N", Default: "32", Max: 4096, Flag: "workers", Example: "32",

@@ -213,7 +213,7 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 		w.headerLinks(r.Header["Link"])
 	}
 	w.finish(first(r.Header["Content-Language"]))
-	page.Directives = robots.Page(r.Header, w.metas, p.opts.Agent)
+	page.Directives = robots.Page(r.Site, r.Header, w.metas, p.opts.Agent)
 	return page, beyond, nil
 }
 

@@ -38,7 +38,8 @@ const (
 	typeRendered = "text/html; charset=utf-8"
 )
 
-// resourceType is the field of a response that a page asked for: "script", "fetch", "xhr".
+// resourceType is the field of a response that a page asked for: "script", "fetch", "xhr"; or
+// that was asked for beside it: "other".
 // Other tools know it too.
 const resourceType = "WARC-Resource-Type"
 
@@ -82,7 +83,7 @@ func (e *encoder) put(r *renderer) {
 }
 
 // Encode renders an exchange as records: the robots.txt exchange fetched on
-// the way, what a browser made of the response, the response, the request, and the
+// the way, that of the file of the site, what a browser made of the response, the response, the request, and the
 // metadata. Equal exchanges give equal bytes: record ids are made from the address and the moment of the
 // request. The error says that x has no response or that its response has no
 // address.
@@ -97,6 +98,9 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if err := r.siteFile(x.Response.SiteFile); err != nil {
+		return nil, err
+	}
 	if err := r.rendering(x.Response); err != nil {
 		return nil, err
 	}
@@ -104,6 +108,20 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.Clone(r.out.Bytes()), nil
+}
+
+// siteFile writes the file of a site that was asked for beside a page, as something that
+// was asked for with it.
+func (r *renderer) siteFile(f *web.SiteFile) error {
+	if f == nil || f.Response == nil {
+		return nil
+	}
+	if robots := f.Response.Robots; robots != nil {
+		if err := r.exchange(robots, nil, ""); err != nil {
+			return err
+		}
+	}
+	return r.exchange(f.Response, nil, "other")
 }
 
 // EncodeResponse renders a response, with its request where that is known, and

@@ -44,6 +44,12 @@ type Response struct {
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
+	// Site is what the file of the site, /.well-known/tdmrep.json, says of this address. That
+	// of its header and its page goes first.
+	Site Reservation
+	// SiteFile is what came of asking for that file once this response was there, nil if
+	// it was known already or is not asked for.
+	SiteFile *SiteFile
 	// Rendering is what a browser made of it, nil where none was asked. Body stays what
 	// the server sent; see Rendered.
 	Rendering *Rendering

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/fetch/robots"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 func ExampleParse() {
@@ -31,7 +32,7 @@ Allow: /search/about$
 func ExamplePage() {
 	header := map[string][]string{"X-Robots-Tag": {"otherbot: noindex", "waggle: nofollow"}}
 	metas := []robots.Meta{{Name: "robots", Content: "noai, noarchive"}}
-	d := robots.Page(header, metas, "waggle")
+	d := robots.Page(web.Reservation{}, header, metas, "waggle")
 	fmt.Println(d.NoIndex, d.NoFollow, d.NoAI, d.NoArchive)
 	// Output: false true true true
 }

@@ -373,6 +373,8 @@ func TestPage(t *testing.T) {
 		archive  = web.Directives{NoArchive: true}
 		reserved = web.Directives{TDMReserved: true}
 	)
+	type S = web.Reservation
+	const terms = "https://a/terms"
 	for _, c := range []struct {
 		name   string
 		header H
@@ -413,11 +415,37 @@ func TestPage(t *testing.T) {
 		{"TDM header 0", H{"Tdm-Reservation": {"0"}, "Tdm-Policy": {"https://a/p"}}, nil, none},
 		{"TDM header and policy", H{"Tdm-Reservation": {" 1 "}, "Tdm-Policy": {"https://a/p"}}, nil, web.Directives{TDMReserved: true, TDMPolicy: "https://a/p"}},
 		{"TDM meta", nil, meta("tdm-reservation", "1", "tdm-policy", "https://a/p"), web.Directives{TDMReserved: true, TDMPolicy: "https://a/p"}},
-		{"TDM header and meta disagree", H{"Tdm-Reservation": {"1"}}, meta("TDM-Reservation", "0"), reserved},
+		{"TDM meta goes before a header", H{"Tdm-Reservation": {"1"}}, meta("TDM-Reservation", "0"), none},
+		{"TDM meta goes before a header, the other way", H{"Tdm-Reservation": {"0"}}, meta("TDM-Reservation", "1"), reserved},
+		{"TDM meta that says nothing", H{"Tdm-Reservation": {"1"}}, meta("tdm-reservation", "no"), reserved},
+		{"TDM metas disagree", nil, meta("tdm-reservation", "1", "tdm-reservation", "0"), reserved},
+		{"TDM headers disagree", H{"Tdm-Reservation": {"0", "1"}}, nil, reserved},
 		{"TDM rubbish", H{"Tdm-Reservation": {"yes"}}, meta("tdm-reservation", "true"), none},
 		{"TDM policy too long", H{"Tdm-Reservation": {"1"}, "Tdm-Policy": {strings.Repeat("a", 2049)}}, nil, reserved},
 	} {
-		if got := Page(c.header, c.metas, "waggle/1.0"); got != c.want {
+		if got := Page(S{}, c.header, c.metas, "waggle/1.0"); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	withTerms := web.Directives{TDMReserved: true, TDMPolicy: terms}
+	for _, c := range []struct {
+		name   string
+		site   S
+		header H
+		metas  []Meta
+		want   web.Directives
+	}{
+		{"site", S{true, true, terms}, nil, nil, withTerms},
+		{"site that reserves nothing", S{true, false, terms}, nil, nil, none},
+		{"site, and a header against it", S{true, true, terms}, H{"Tdm-Reservation": {"0"}}, nil, none},
+		{"site, and a meta against it", S{true, true, terms}, nil, meta("tdm-reservation", "0"), none},
+		{"site against a header", S{Said: true}, H{"Tdm-Reservation": {"1"}}, nil, reserved},
+		{"site, and another policy of the header", S{true, true, "https://a/p"}, H{"Tdm-Policy": {terms}}, nil, withTerms},
+		{"policy of the site, reservation of the page", S{true, false, terms}, nil, meta("tdm-reservation", "1"), withTerms},
+		{"site, and a header that says nothing", S{true, true, terms}, H{"Tdm-Reservation": {"2"}, "Tdm-Policy": {" "}}, nil, withTerms},
+		{"site, header, page in turn", S{true, true, terms}, H{"Tdm-Reservation": {"0"}}, meta("tdm-reservation", "1"), withTerms},
+	} {
+		if got := Page(c.site, c.header, c.metas, "waggle/1.0"); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -448,7 +476,7 @@ func FuzzParse(f *testing.F) {
 func FuzzPage(f *testing.F) {
 	f.Add("waggle: noindex, other: none", "robots", "noai", "waggle")
 	f.Fuzz(func(t *testing.T, tag, name, content, agent string) {
-		Page(web.Header{"X-Robots-Tag": {tag}, "Tdm-Policy": {tag}}, []Meta{{name, content}}, agent)
+		Page(web.Reservation{Said: true, Policy: tag}, web.Header{"X-Robots-Tag": {tag}, "Tdm-Policy": {tag}}, []Meta{{name, content}}, agent)
 	})
 }
 

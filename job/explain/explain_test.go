@@ -74,6 +74,7 @@ func mystery(t *testing.T) (events []event.Event) {
 		event.HostDown{At: at(9), Host: "down.example", Reason: web.ReasonConnect, Failures: 6, Since: start, Next: start.Add(time.Hour)},
 		event.Fetched{
 			At: at(10), Visit: visit("brew.example/more", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true,
+			Directives: web.Directives{NoAI: true, NoFollow: true, TDMReserved: true, TDMPolicy: "https://brew.example/terms\x1b[31m"}, BySite: true,
 			Skipped: []event.Skipped{{URL: u("shop.example/item/9"), Reason: web.ReasonTrap}, {URL: u("shop.example/a/a/a/a/a/"), Reason: web.ReasonTrap}},
 		},
 		event.Rejudged{At: at(10), Pages: []event.Verdict{{URL: u("brew.example/new"), Relevance: 0.31}}},

@@ -132,6 +132,7 @@ func verdict(x *event.Explanation) string {
 		if r := x.Rendered; r != nil {
 			s += " " + renderedBy(r)
 		}
+		s += wishes(x)
 		return s
 	case event.Waiting:
 		last := x.Path[len(x.Path)-1]
@@ -165,6 +166,34 @@ func verdict(x *event.Explanation) string {
 	s := "Never seen: it is no seed, and no page that was fetched links to it."
 	if !x.Whole {
 		s += " The log has no end: the crawl was killed or still runs."
+	}
+	return s
+}
+
+// wishes tells what of its use a page asks for, in sentences that follow others.
+func wishes(x *event.Explanation) (s string) {
+	d := &x.Directives
+	var words []string
+	for _, w := range []struct {
+		word string
+		is   bool
+	}{{"noindex", d.NoIndex}, {"nofollow", d.NoFollow}, {"noarchive", d.NoArchive}, {"noai", d.NoAI}, {"noimageai", d.NoImageAI}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	if len(words) > 0 {
+		s += " It asks for " + strings.Join(words, ", ") + "."
+	}
+	if d.TDMReserved {
+		s += " Text and data mining of it is reserved"
+		if x.BySite {
+			s += ", as /.well-known/tdmrep.json of its site says"
+		}
+		if d.TDMPolicy != "" {
+			s += "; the terms are at " + terminal.Untrusted(d.TDMPolicy, 200)
+		}
+		s += "."
 	}
 	return s
 }

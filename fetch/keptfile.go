@@ -20,8 +20,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// RobotsFile keeps what was learnt of robots.txt files from one run of a crawl to
-// the next, so that a crawl that goes on asks no site again within the lifetime
+// KeptFile keeps what was learnt of the robots.txt of sites, or of their tdmrep.json, from one
+// run of a crawl to the next, so that a crawl that goes on asks no site again within the lifetime
 // of its rules. It is a text file:
 //
 //	waggle robots 1
@@ -35,15 +35,15 @@ import (
 // seconds. So an entry of a clock that was ahead holds no longer than it would
 // have. The last entry of an origin counts.
 //
-// Lines are appended, each with one write, as robots.txt files are read. A torn
+// Lines are appended, each with one write, as the files of sites are read. A torn
 // or damaged line is left out, and its site is asked again. When the file is
-// opened, and when it has grown to twice what is remembered of robots.txt files
+// opened, and when it has grown to twice what is remembered of sites
 // at a time, it is written anew with what still holds.
 //
 // Its methods are safe for concurrent use.
-type RobotsFile struct {
+type KeptFile struct {
+	keptKind
 	path string
-	room int // bytes that rules take in memory; the file may have twice as many
 	note func(string)
 
 	mu   sync.Mutex
@@ -53,10 +53,24 @@ type RobotsFile struct {
 	kept []keptRules // of earlier runs, until they are taken
 }
 
-const (
-	robotsHeader  = "waggle robots 1\n"
-	maxRobotsLine = 1 << 20 // of which the body is two thirds at most
-)
+// keptKind says of which file of sites a KeptFile keeps what was learnt.
+type keptKind struct {
+	header string
+	of     string        // the name of the file
+	life   time.Duration // the longest for which an entry holds
+	room   int           // bytes that rules take in memory; the file may have twice as many
+}
+
+func keptRobots() keptKind {
+	return keptKind{"waggle robots 1\n", "robots.txt", robotsLife, robotsBytes}
+}
+
+func keptReservations() keptKind {
+	return keptKind{"waggle tdmrep 1\n", "tdmrep.json", reservationsLife, reservationsBytes}
+}
+
+// maxKeptLine bounds a line, in bytes: the body is two thirds at most.
+const maxKeptLine = 1 << 20
 
 // keptRules is an entry of the file.
 type keptRules struct {
@@ -68,8 +82,8 @@ type keptRules struct {
 	Missing string    `json:"missing,omitempty"`
 }
 
-func (k *keptRules) life() time.Duration {
-	return time.Duration(min(max(k.Life, 0), int64(robotsLife/time.Second))) * time.Second
+func (k *keptRules) life(most time.Duration) time.Duration {
+	return time.Duration(min(max(k.Life, 0), int64(most/time.Second))) * time.Second
 }
 
 func (k *keptRules) verdict() verdict {
@@ -90,20 +104,25 @@ func (k *keptRules) valid(now time.Time) bool {
 		(k.Missing != "" || rulesOf(k.Status, nil).rules != nil)
 }
 
-// OpenRobotsFile opens a file, or begins one. note is told of what was left out.
-// The caller closes it.
-func OpenRobotsFile(path string, now func() time.Time, note func(string)) (*RobotsFile, error) {
-	return openRobotsFile(path, robotsBytes, now, note)
+// OpenRobots opens a file for what is learnt of robots.txt, or begins one. note is told of what
+// was left out. The caller closes it.
+func OpenRobots(path string, now func() time.Time, note func(string)) (*KeptFile, error) {
+	return openKept(path, keptRobots(), now, note)
 }
 
-func openRobotsFile(path string, room int, now func() time.Time, note func(string)) (*RobotsFile, error) {
-	r := &RobotsFile{path: path, room: room, now: now, note: note}
-	kept, lines, damaged, err := readRobotsFile(path, room, now())
+// OpenReservations is the same for tdmrep.json.
+func OpenReservations(path string, now func() time.Time, note func(string)) (*KeptFile, error) {
+	return openKept(path, keptReservations(), now, note)
+}
+
+func openKept(path string, of keptKind, now func() time.Time, note func(string)) (*KeptFile, error) {
+	r := &KeptFile{path: path, keptKind: of, now: now, note: note}
+	kept, lines, damaged, err := of.read(path, now())
 	if err != nil {
-		return nil, fmt.Errorf("rules of robots.txt: %w", err)
+		return nil, fmt.Errorf("rules of %s: %w", of.of, err)
 	}
 	if damaged > 0 {
-		note(fmt.Sprintf("%s: %d damaged lines are left out; those sites are asked for their robots.txt again", path, damaged))
+		note(fmt.Sprintf("%s: %d damaged lines are left out; those sites are asked for their %s again", path, damaged, of.of))
 	}
 	r.kept = kept
 	if lines != len(kept) || damaged > 0 || !folder.Exists(path) {
@@ -112,15 +131,15 @@ func openRobotsFile(path string, room int, now func() time.Time, note func(strin
 		err = r.open()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("rules of robots.txt: %w", err)
+		return nil, fmt.Errorf("rules of %s: %w", of.of, err)
 	}
 	return r, nil
 }
 
-// readRobotsFile reads the entries that hold at now, as many of the latest as
+// read reads the entries that hold at now, as many of the latest as
 // there is room for. lines and damaged are how many lines there are and
 // how many of them cannot be read.
-func readRobotsFile(path string, room int, now time.Time) (kept []keptRules, lines, damaged int, err error) {
+func (of keptKind) read(path string, now time.Time) (kept []keptRules, lines, damaged int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, 0, nil
@@ -129,12 +148,12 @@ func readRobotsFile(path string, room int, now time.Time) (kept []keptRules, lin
 		return nil, 0, 0, err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, maxRobotsLine)
+	in := bufio.NewReaderSize(f, maxKeptLine)
 	head, err := in.ReadSlice('\n')
 	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 		return nil, 0, 0, err
 	}
-	if string(head) != robotsHeader {
+	if string(head) != of.header {
 		damaged++
 	}
 	at := map[string]int{} // in kept, by origin
@@ -160,13 +179,14 @@ func readRobotsFile(path string, room int, now time.Time) (kept []keptRules, lin
 			fallthrough
 		default:
 			at[k.Origin] = len(kept)
-			k.Until = earlier(k.Until, now.Add(k.life()))
+			k.Until = earlier(k.Until, now.Add(k.life(of.life)))
 			kept = append(kept, k)
 		}
 		if err == io.EOF {
 			break
 		}
 	}
+	room := of.room
 	for i := len(kept) - 1; i >= 0; i-- { // the latest are kept
 		weight := ruleWeight + 2*len(kept[i].Body)
 		if !kept[i].valid(now) || room < weight {
@@ -210,7 +230,7 @@ func appendKept(b []byte, k *keptRules) []byte {
 }
 
 // take returns the entries of earlier runs, once.
-func (r *RobotsFile) take() []keptRules {
+func (r *KeptFile) take() []keptRules {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := r.kept
@@ -218,15 +238,12 @@ func (r *RobotsFile) take() []keptRules {
 	return kept
 }
 
-// add keeps a verdict that holds for some time from now on. When that fails it says so once and keeps no more: then
-// the next run asks again, and that is all.
-func (r *RobotsFile) add(origin string, v verdict, life time.Duration) {
-	k := keptRules{
-		Origin: origin, Until: v.until.UTC().Truncate(time.Second), Life: int64(life / time.Second),
-		Status: v.status, Body: v.body, Missing: v.missing,
-	}
+// add keeps what was learnt of an origin, which holds for some time from now on. When that fails
+// it says so once and keeps no more: then the next run asks again, and that is all.
+func (r *KeptFile) add(k keptRules, until time.Time, life time.Duration) {
+	k.Until, k.Life = until.UTC().Truncate(time.Second), int64(life/time.Second)
 	line := appendKept(nil, &k)
-	if len(line) > maxRobotsLine {
+	if len(line) > maxKeptLine {
 		return
 	}
 	r.mu.Lock()
@@ -240,15 +257,15 @@ func (r *RobotsFile) add(origin string, v verdict, life time.Duration) {
 		err = r.compact()
 	}
 	if err != nil {
-		r.note(fmt.Sprintf("rules of robots.txt are kept no longer, and a later run asks for them again: %v", err))
+		r.note(fmt.Sprintf("rules of %s are kept no longer, and a later run asks for them again: %v", r.of, err))
 		r.f.Close()
 		r.f = nil
 	}
 }
 
 // compact writes the file anew with what holds now.
-func (r *RobotsFile) compact() error {
-	kept, _, _, err := readRobotsFile(r.path, r.room, r.now())
+func (r *KeptFile) compact() error {
+	kept, _, _, err := r.read(r.path, r.now())
 	if err != nil {
 		return err
 	}
@@ -259,10 +276,10 @@ func (r *RobotsFile) compact() error {
 }
 
 // rewrite replaces the file by one of these entries, and opens it.
-func (r *RobotsFile) rewrite(kept []keptRules) error {
+func (r *KeptFile) rewrite(kept []keptRules) error {
 	err := folder.WriteFrom(r.path, func(w io.Writer) error {
 		out := bufio.NewWriter(w)
-		out.WriteString(robotsHeader)
+		out.WriteString(r.header)
 		for i := range kept {
 			out.Write(appendKept(nil, &kept[i]))
 		}
@@ -275,7 +292,7 @@ func (r *RobotsFile) rewrite(kept []keptRules) error {
 }
 
 // open opens the file at its end.
-func (r *RobotsFile) open() error {
+func (r *KeptFile) open() error {
 	f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -289,7 +306,7 @@ func (r *RobotsFile) open() error {
 }
 
 // Close closes the file.
-func (r *RobotsFile) Close() error {
+func (r *KeptFile) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.f == nil {

@@ -34,9 +34,9 @@ func (a *madeSites) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 }
 
 // run is a run of a crawl that keeps rules in a file, and is told what is wrong.
-func run(t *testing.T, path string, a *madeSites, clock *still, notes *[]string) (*Robots, *RobotsFile) {
+func run(t *testing.T, path string, a *madeSites, clock *still, notes *[]string) (*Robots, *KeptFile) {
 	t.Helper()
-	kept, err := OpenRobotsFile(path, clock.Now, func(s string) { *notes = append(*notes, s) })
+	kept, err := OpenRobots(path, clock.Now, func(s string) { *notes = append(*notes, s) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,26 +199,26 @@ func TestRobotsFileIsBounded(t *testing.T) {
 	clock := newStill()
 	var notes []string
 	note := func(s string) { notes = append(notes, s) }
-	const room = 1 << 20
-	kept, err := openRobotsFile(path, room, clock.Now, note)
+	kind := keptRobots()
+	kind.room = 1 << 20
+	room := kind.room
+	kept, err := openKept(path, kind, clock.Now, note)
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := []byte("User-agent: *\n" + strings.Repeat("Disallow: /a/path/of/this/site\n", 1000))
-	v := rulesOf(200, body)
-	v.until = clock.Now().Add(robotsLife)
 	const sites = 300
 	for i := range sites {
-		kept.add(fmt.Sprintf("http://h%d.test", i), v, robotsLife)
+		kept.add(keptRules{Origin: fmt.Sprintf("http://h%d.test", i), Status: 200, Body: body}, clock.Now().Add(robotsLife), robotsLife)
 		info, err := os.Stat(path)
-		if err != nil || info.Size() > 2*room+maxRobotsLine {
+		if err != nil || info.Size() > int64(2*room+maxKeptLine) {
 			t.Fatalf("%d bytes after %d sites, %v", info.Size(), i+1, err)
 		}
 	}
 	if err := kept.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err = openRobotsFile(path, room, clock.Now, note); err != nil {
+	if kept, err = openKept(path, kind, clock.Now, note); err != nil {
 		t.Fatal(err)
 	}
 	defer kept.Close()
@@ -248,15 +248,15 @@ func TestRobotsFileThatCannotBe(t *testing.T) {
 func FuzzRobotsFile(f *testing.F) {
 	clock := newStill()
 	line := appendKept(nil, &keptRules{Origin: "http://a.test", Until: clock.now.Add(time.Hour), Life: 3600, Status: 200, Body: []byte("Disallow: /")})
-	f.Add([]byte(robotsHeader + string(line)))
-	f.Add([]byte(robotsHeader + strings.Repeat("x", 100) + "\n"))
+	f.Add([]byte(keptRobots().header + string(line)))
+	f.Add([]byte(keptRobots().header + strings.Repeat("x", 100) + "\n"))
 	f.Add([]byte("waggle robots 2\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "robots")
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		kept, lines, damaged, err := readRobotsFile(path, robotsBytes, clock.now)
+		kept, lines, damaged, err := keptRobots().read(path, clock.now)
 		if err != nil || len(kept) > lines || damaged > lines+1 {
 			t.Fatalf("%d entries and %d damaged of %d lines, %v", len(kept), damaged, lines, err)
 		}
