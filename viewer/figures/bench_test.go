@@ -24,9 +24,10 @@ func BenchmarkLook(b *testing.B) {
 	c := New()
 	rng := rand.New(rand.NewPCG(1, 0))
 	address := func(i int) web.URL { return addr(b, fmt.Sprintf("https://host%d.test/page/%d", i%1000, i)) }
+	titles := []string{"Honey bees and the language of dances – a guide", "Contact and imprint", "News of the year: what was built, planted and sown", "Übersicht"}
 	for i := range n {
 		r := rng.Float64()
-		f := event.Fetched{At: at(i), Visit: event.Visit{URL: address(i), From: address(i / 4)}, MIME: "text/html", Language: "en", Relevance: r, Relevant: r >= 0.5}
+		f := event.Fetched{At: at(i), Visit: event.Visit{URL: address(i), From: address(i / 4)}, MIME: "text/html", Language: "en", Title: titles[i%len(titles)], Relevance: r, Relevant: r >= 0.5}
 		for k := range 4 {
 			f.Queued = append(f.Queued, event.Found{URL: address(4*i + k), Priority: rng.Float64()})
 		}
@@ -46,6 +47,10 @@ func BenchmarkLook(b *testing.B) {
 		{"pages-by-relevance", func() { c.List(Filter{Order: "relevance", Down: true, N: 50}) }},
 		{"pages-by-relevance-deep", func() { c.List(Filter{Order: "relevance", Down: true, From: n / 2, N: 50}) }},
 		{"pages-by-address-deep", func() { c.List(Filter{Order: "address", From: n / 2, N: 50}) }},
+		{"words-of-all", func() { c.List(Filter{Text: "page", Down: true, Fold: true, N: 50}) }},
+		{"words-of-some", func() { c.List(Filter{Text: "Host7 99", Down: true, Fold: true, N: 50}) }},
+		{"words-of-some-by-relevance", func() { c.List(Filter{Text: "host7 99", Order: "relevance", Down: true, Fold: true, N: 50}) }},
+		{"words-of-none", func() { c.List(Filter{Text: "waggle dance", Down: true, Fold: true, N: 50}) }},
 		{"graph", func() { c.Graph(200) }},
 	} {
 		b.Run(look.name, func(b *testing.B) {

@@ -329,14 +329,39 @@ func TestManyPagesAreSearched(t *testing.T) {
 	if _, n := c.List(Filter{Text: "PAGE", Least: 0.5, Order: "relevance", N: 10}); n != (manyPages+100)/2 {
 		t.Errorf("%d pages", n)
 	}
+	if list, n := c.List(Filter{Text: "a.test 49999 page", Down: true, N: 10}); n != 1 || list[0].Number != 50000 {
+		t.Errorf("three words: %d pages: %v", n, list)
+	}
+	if len(c.texts.pieces) < 2 {
+		t.Error("all texts are in one piece")
+	}
 }
 
 // Words are found as a search without letters of two cases finds them.
-func TestContainsFold(t *testing.T) {
+func TestFolded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text, word := rapid.StringMatching("[aAbB1]{0,12}").Draw(t, "text"), rapid.StringMatching("[aAbB1]{0,4}").Draw(t, "word")
-		if got, want := containsFold([]byte(text), word), strings.Contains(strings.ToLower(text), strings.ToLower(word)); got != want {
-			t.Fatalf("%q in %q: %v", word, text, got)
+		var all texts
+		var want []int // pages of which the address or the title holds the word, one by one
+		text := rapid.StringMatching("[aAbB1éÉ花]{0,8}")
+		word := rapid.StringMatching("[aAbB1éÉ花]{1,3}").Draw(t, "word")
+		holds := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(word)) }
+		w := newFolded(word)
+		for i := range rapid.IntRange(0, 6).Draw(t, "pages") {
+			address, title := text.Draw(t, "address"), text.Draw(t, "title")
+			all.add(address, title)
+			if holds(address) || holds(title) {
+				want = append(want, i)
+			}
+			if w.in([]byte(title)) != holds(title) {
+				t.Fatalf("%q in %q: %v", word, title, !holds(title))
+			}
+		}
+		var got []int
+		for _, piece := range all.pieces {
+			w.search(piece, func(i int) { got = append(got, i) })
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q is found on %v, want %v", word, got, want)
 		}
 	})
 }

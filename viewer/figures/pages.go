@@ -3,12 +3,9 @@ package figures
 import (
 	"bytes"
 	"cmp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
@@ -201,39 +198,21 @@ func (c *Crawl) less(f Filter) func(i, j int32) bool {
 type matcher struct {
 	*Crawl
 	Filter
-	words          []string
+	words          []folded
 	host           uint32
 	mime, language uint16
 	none           bool  // no page can match
 	copied         int32 // the page of Filter.CopiesOf; -1 = of any
 	since, until   int64
-	has            []bool // by page, that its texts hold the words; nil = to be looked at. Shape: [page]
-}
-
-// manyPages is from how many pages on the texts of all are searched on all cores.
-const manyPages = 50_000
-
-// matchText searches the texts of many pages on all cores.
-func (m *matcher) matchText() {
-	if len(m.words) == 0 || len(m.pages) < manyPages || m.Only != nil {
-		return
-	}
-	has := make([]bool, len(m.pages))
-	var wait sync.WaitGroup
-	cores := runtime.GOMAXPROCS(0)
-	for k := range cores {
-		wait.Go(func() {
-			for i := k * len(has) / cores; i < (k+1)*len(has)/cores; i++ {
-				has[i] = m.is(i)
-			}
-		})
-	}
-	wait.Wait()
-	m.has = has
+	holds          []uint16 // by page, how many of the words its texts hold; nil = to be looked at. Shape: [page]
+	wanted         []bool   // by page, whether it is; nil = to be looked at. Shape: [page]
 }
 
 func (c *Crawl) matcher(f Filter) *matcher {
-	m := &matcher{Crawl: c, Filter: f, words: strings.Fields(f.Text), host: noHost, copied: -1}
+	m := &matcher{Crawl: c, Filter: f, host: noHost, copied: -1}
+	for _, word := range strings.Fields(f.Text) {
+		m.words = append(m.words, newFolded(word))
+	}
 	if !f.CopiesOf.IsZero() {
 		i, ok := c.copied(f.CopiesOf)
 		m.copied, m.none = i, m.none || !ok
@@ -268,8 +247,8 @@ func (m *matcher) all() bool {
 
 // is tells whether page i, from 0, is wanted.
 func (m *matcher) is(i int) bool {
-	if m.has != nil {
-		return m.has[i]
+	if m.wanted != nil {
+		return m.wanted[i]
 	}
 	if !m.matches(i) {
 		return false
@@ -299,10 +278,13 @@ func (m *matcher) matches(i int) bool {
 		m.Verdict == "left-out" && p.reason == 0:
 		return false
 	}
+	if m.holds != nil {
+		return int(m.holds[i]) == len(m.words)
+	}
 	if len(m.words) > 0 {
 		address, title := m.texts.get(p.text)
 		for _, w := range m.words {
-			if !containsFold(title, w) && !containsFold(address, w) {
+			if !w.in(title) && !w.in(address) {
 				return false
 			}
 		}
@@ -317,50 +299,6 @@ func (m *matcher) isCopy(i int) bool {
 	}
 	of, ok := m.copies.of[int32(i)]
 	return ok && of == m.copied
-}
-
-// containsFold tells whether text holds word, letters of both cases being equal.
-func containsFold(text []byte, word string) bool {
-	for i := range len(word) {
-		if word[i] >= utf8.RuneSelf {
-			return strings.Contains(strings.ToLower(string(text)), strings.ToLower(word))
-		}
-	}
-	if word == "" {
-		return true
-	}
-	low, high := lower(word[0]), word[0]
-	if low >= 'a' && low <= 'z' {
-		high = low - 'a' + 'A'
-	}
-	for {
-		i := bytes.IndexByte(text, low)
-		if low != high {
-			if k := bytes.IndexByte(text[:max(0, i)], high); k >= 0 {
-				i = k
-			} else if i < 0 {
-				i = bytes.IndexByte(text, high)
-			}
-		}
-		if i < 0 || i+len(word) > len(text) {
-			return false
-		}
-		k := 1
-		for k < len(word) && lower(text[i+k]) == lower(word[k]) {
-			k++
-		}
-		if k == len(word) {
-			return true
-		}
-		text = text[i+1:]
-	}
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }
 
 // page is page i, from 0, as it is listed.

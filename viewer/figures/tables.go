@@ -182,8 +182,9 @@ func (c *Crawl) Hosts(order, holds string, from, n int) (list []Host, all int) {
 		}
 		return a.name < b.name
 	}}
+	word := newFolded(holds)
 	for i := range c.hosts {
-		if holds == "" || containsFold([]byte(c.hosts[i].name), holds) {
+		if holds == "" || word.in([]byte(c.hosts[i].name)) {
 			top.add(int32(i))
 			all++
 		}
