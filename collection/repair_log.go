@@ -202,7 +202,7 @@ func (r *repair) apply(e entry) error {
 		r.done(ev.URL)
 		r.name(ev.From)
 		for _, f := range ev.Queued {
-			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1, Priority: f.Priority})
+			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: cmp.Or(f.Link, web.LinkA), Depth: ev.Depth + 1, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
 		r.aside(e, web.Candidate{From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1}, ev.Skipped)

@@ -64,6 +64,26 @@ type Known struct {
 	// Spare is how much a visit would be worth, in (0,1], of a page that is asked for only
 	// where the round has pages left at its end; 0 of others.
 	Spare float64 `json:"spare,omitempty"`
+	// Chance is the probability that it has changed when the round begins, in [0,1], as far as
+	// its visits tell.
+	Chance float64 `json:"chance,omitempty"`
+	// Entries counts its entries that tell when they changed, of a sitemap or a feed.
+	Entries int `json:"entries,omitempty"`
+	// Said is when it has changed since Last, as a sitemap or a feed said; "" = none did.
+	Said web.Date `json:"said,omitempty"`
+	// Claims are the visits before which it was said to have changed, and Denials those before
+	// which it was said not to have.
+	Claims  Told `json:"claims,omitzero"`
+	Denials Told `json:"denials,omitzero"`
+}
+
+// Told counts visits of a page before which a sitemap or a feed said whether it had changed.
+type Told struct {
+	Visits  int `json:"visits"`
+	Changes int `json:"changes,omitempty"` // those that found it changed
+	// Expected is how many of them would have as far as its visits before tell: the sum of
+	// Known.Chance.
+	Expected float64 `json:"expected,omitempty"`
 }
 
 // againDir is the folder of the rounds.

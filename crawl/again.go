@@ -12,11 +12,16 @@ import (
 // Again are the pages that earlier rounds of a collection know. Due are asked for again:
 // before links, and of them the one with the higher priority, in [0,1], first. Left are not,
 // and links to them are not followed, unless the frontier is empty before the budget of pages
-// is spent: then they are asked for as well, in their order. The zero Again is that of a first
-// crawl.
+// is spent: then they are asked for as well, in their order. What sitemaps and feeds tell of
+// them meanwhile changes that: see Word. The zero Again is that of a first crawl.
 type Again struct {
-	Due  []web.Candidate
-	Left []web.Candidate
+	Due  []Known
+	Left []Known
+	// Room is how many more of Left may be asked for before links.
+	Room int
+	// Words are the weights of what sitemaps and feeds tell of the pages of a host; a host
+	// that is not in it has Unheard.
+	Words map[web.Host]Word
 }
 
 // againBatch is how many of them enter in one turn.
@@ -46,13 +51,14 @@ func (d *driver) again(ctx context.Context, now time.Time) error {
 
 // again makes the turn in which pages of earlier rounds enter. Its event is nil where
 // none does.
-func (s *Step) again(now time.Time, due []web.Candidate, preview Preview) (Outcome, error) {
+func (s *Step) again(now time.Time, due []Known, preview Preview) (Outcome, error) {
 	var found []link
-	for _, c := range due {
-		if s.foreign(c.URL.Host()) {
+	for i := range due {
+		c := due[i].Candidate
+		if k := s.known[c.URL]; s.foreign(c.URL.Host()) || k != nil && k.last { // it waits behind all links
 			continue
 		}
-		c.Kind, c.Priority = web.LinkAgain, SeedPriority*(1+min(max(c.Priority, 0), 1))
+		c.Kind, c.Priority = web.LinkAgain, first(c.Priority)
 		found = append(found, link{Candidate: c})
 	}
 	queued, skipped, turn, err := s.admit(found, nil, preview)
@@ -80,11 +86,12 @@ func (d *driver) giveBack(ctx context.Context, now time.Time) (bool, error) {
 		if len(batch) == 0 {
 			return false, nil
 		}
+		d.step.count.GivenBack += len(batch)
+		batch = slices.DeleteFunc(slices.Clone(batch), func(k Known) bool { return !d.step.takeLeft(k.URL) })
 		forget := make([]web.URL, len(batch))
 		for i := range batch {
 			forget[i] = batch[i].URL
 		}
-		d.step.count.GivenBack += len(batch)
 		out, err := d.step.again(now, batch, d.preview(ctx, forget...))
 		if err != nil {
 			return false, err
@@ -107,15 +114,15 @@ func (d *driver) giveBack(ctx context.Context, now time.Time) (bool, error) {
 // that was made anew do not tell.
 func (s *Step) gaveBack(e event.Seeded) {
 	for _, f := range e.Queued {
-		if place, left := s.left[f.URL]; left {
-			s.count.GivenBack = max(s.count.GivenBack, place+1)
+		if k := s.known[f.URL]; k != nil && k.left {
+			s.count.GivenBack, k.left = max(s.count.GivenBack, k.place+1), false
 		}
 	}
 }
 
 // leaveKnown makes the turn after which links to known pages are not followed. Its event is nil
 // where that is so already.
-func (s *Step) leaveKnown(now time.Time, left []web.Candidate, preview Preview) (Outcome, error) {
+func (s *Step) leaveKnown(now time.Time, left []Known, preview Preview) (Outcome, error) {
 	refused := make([]event.Skipped, 0, len(left))
 	for i := range left {
 		u := left[i].URL

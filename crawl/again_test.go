@@ -19,15 +19,15 @@ import (
 // its frontier was made anew.
 func TestGiveBack(t *testing.T) {
 	pages := texts{}
-	known := func(i int, priority float64) web.Candidate {
+	known := func(i int, priority float64) crawl.Known {
 		u, err := web.Parse(fmt.Sprintf("http://bees.test/%d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
 		pages[u.String()] = fmt.Sprintf("<title>Page %d</title><p>Number %d. <a href=/new>new</a> <a href=/5>5</a>", i, i)
-		return web.Candidate{URL: u, Priority: priority}
+		return crawl.Known{Candidate: web.Candidate{URL: u, Priority: priority}}
 	}
-	again := crawl.Again{Due: []web.Candidate{known(0, .9), known(1, .8)}}
+	again := crawl.Again{Due: []crawl.Known{known(0, .9), known(1, .8)}}
 	for i, p := range []float64{.5, .4, .3, .2} {
 		again.Left = append(again.Left, known(i+2, p))
 	}

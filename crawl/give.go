@@ -70,7 +70,7 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		switch {
 		case d.Scorer.Rescores():
 			rescore = d.step.Rescore
-		case d.step.traps.wary > 0 || d.step.steering.lifts():
+		case d.step.traps.wary > 0 || d.step.steering.lifts() || d.step.told.last > 0:
 			rescore = d.step.Rerank
 		}
 		leased, err := d.best(ctx, now, n, rescore)
@@ -124,7 +124,7 @@ func (s *Step) sort(now time.Time, leased []web.Lease, others bool) (good []web.
 	var trapped []web.URL
 	for i := range leased {
 		l := &leased[i]
-		if l.Priority < SeedPriority && s.traps.fate(l.URL) == shapeTrap {
+		if l.Priority < SeedPriority && l.Kind != web.LinkAgain && s.traps.fate(l.URL) == shapeTrap {
 			trapped = append(trapped, l.URL)
 			continue
 		}

@@ -26,7 +26,8 @@ func ofCopy(p *web.Page) (refused []event.Skipped) {
 // link is a found candidate with what only its report needs.
 type link struct {
 	web.Candidate
-	anchor string // at most 80 bytes
+	anchor  string // at most 80 bytes
+	changed web.Date
 }
 
 // linkBuffers are used again for each page: what is in them is of no use after admit.
@@ -72,9 +73,9 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 		}
 		if j, twice := place[l.URL]; !twice {
 			place[l.URL] = len(found)
-			found = append(found, link{c, clip(l.Anchor, 80)})
+			found = append(found, link{c, clip(l.Anchor, 80), l.Changed})
 		} else if c.Priority > found[j].Priority {
-			found[j] = link{c, clip(l.Anchor, 80)}
+			found[j] = link{c, clip(l.Anchor, 80), l.Changed}
 		}
 	}
 	s.found = found
@@ -158,7 +159,8 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 			}
 			queued = append(queued, event.Found{
 				URL: c.URL, Priority: c.Priority, Raised: fate[i] == web.Raised, Link: foundBy(c.Kind),
-				Anchor: strings.Clone(c.anchor), // it would hold all text of the page
+				Anchor:  strings.Clone(c.anchor), // it would hold all text of the page
+				Changed: c.changed,
 			})
 		}
 	}

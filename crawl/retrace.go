@@ -67,6 +67,7 @@ func (r *Retrace) Add(e event.Event, known bool) {
 		}
 		r.forecast.Add(e.Relevant)
 		r.seed(e.Visit, known, false)
+		r.dated(&e, known)
 	case event.Failed:
 		r.seed(e.Visit, known, e.Retry || e.Queued)
 		if e.Queued && e.Priority >= SeedPriority {
@@ -103,6 +104,27 @@ func (r *Retrace) Add(e event.Event, known bool) {
 		if most, err := strconv.Atoi(cmp.Or(e.New, "0")); err == nil && e.Setting == event.SettingHostPages && !known {
 			r.step.policy.MaxHostPages = most
 			r.step.share(r.given)
+		}
+	}
+}
+
+// dated counts the known pages that came sooner, or went behind all links, by what a sitemap or
+// a feed tells of them.
+func (r *Retrace) dated(e *event.Fetched, known bool) {
+	for _, d := range e.Dated {
+		if d.Then == event.MoveLast && r.seeds[d.URL] {
+			delete(r.seeds, d.URL)
+			if !known {
+				r.step.count.Seeds--
+			}
+		}
+	}
+	for _, f := range e.Queued {
+		if f.Priority >= SeedPriority && !r.seeds[f.URL] {
+			r.seeds[f.URL] = true
+			if !known {
+				r.step.count.Seeds++
+			}
 		}
 	}
 }

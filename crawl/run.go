@@ -168,12 +168,7 @@ func (c *Crawl) newDriver() *driver {
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}
-	if len(c.Again.Left) > 0 {
-		d.step.left = make(map[web.URL]int, len(c.Again.Left))
-		for i := range c.Again.Left {
-			d.step.left[c.Again.Left[i].URL] = i
-		}
-	}
+	d.step.know(&c.Again)
 	d.step.state = func(name string) ([]byte, error) { return d.Frontier.State(context.Background(), name) }
 	if c.Policy.NearCopies {
 		d.step.near = nearcopy.NewIndex(d.step.state, func(name string, value []byte) { d.step.fresh[name] = value })
@@ -343,6 +338,11 @@ func (d *driver) open(ctx context.Context) error {
 			switch e := e.(type) {
 			case event.Fetched:
 				d.step.Remember(e)
+				d.step.heard(e)
+			case event.Failed:
+				if !e.Retry {
+					d.step.visited(e.URL)
+				}
 			case event.Seeded:
 				d.step.gaveBack(e)
 			}

@@ -124,8 +124,9 @@ type Step struct {
 	scorer Scorer
 	judge  AdaptiveJudge // nil when the judge is frozen from the start
 	count  progress
-	bare   map[web.URL]bool // seeds that were given without a scheme
-	left   map[web.URL]int  // of Again.Left, their places there
+	bare   map[web.URL]bool   // seeds that were given without a scheme
+	known  map[web.URL]*known // pages of Again that were not visited yet
+	told   toldState
 	closed map[web.Host]web.Reason
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
@@ -272,7 +273,7 @@ func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, e
 		if s.foreign(u.Host()) {
 			continue // all workers are given all seeds
 		}
-		if _, left := s.left[u]; left {
+		if k := s.known[u]; k != nil && k.left {
 			continue
 		}
 		found = append(found, link{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}})
@@ -331,6 +332,9 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	}
 	if err != nil {
 		return Outcome{}, err
+	}
+	if f, ok := out.Event.(event.Failed); !ok || !f.Retry {
+		s.visited(a.Lease.URL)
 	}
 	if h := out.Turn.Hosts; len(h) > 0 {
 		out.Also = append(out.Also, back(now, &a.Lease.Host, &h[0])...)
@@ -408,6 +412,18 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if err != nil {
 		return Outcome{}, err
 	}
+	entries, dated, sooner, err := s.hear(now, p, follow, preview)
+	if err != nil {
+		return Outcome{}, err
+	}
+	for i := range sooner {
+		k := &sooner[i]
+		turn.Add = append(turn.Add, k.page)
+		queued = append(queued, k.found)
+		if !k.found.Raised {
+			turn.Forget = append(turn.Forget, k.page.URL)
+		}
+	}
 	a.rendered.count(&host.Renders, &s.count.Renders, queued)
 	turn.Done = append(turn.Done, c.URL)
 	turn.Hosts = []web.HostState{host}
@@ -437,6 +453,8 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Cut:        a.Response.Truncated,
 		Rendered:   a.rendered.event,
 		Links:      len(p.Links),
+		Entries:    entries,
+		Dated:      dated,
 		Queued:     queued,
 		Skipped:    skipped,
 		Sent:       s.sending(),

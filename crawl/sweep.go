@@ -9,6 +9,9 @@ import (
 
 // Rescore is the priority of a waiting candidate under the present model.
 func (s *Step) Rescore(c *web.Candidate) float64 {
+	if c.Kind == web.LinkAgain {
+		return s.rankKnown(c)
+	}
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}
@@ -22,6 +25,9 @@ func (s *Step) rank(c *web.Candidate, priority float64) float64 {
 
 // Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
 func (s *Step) Rerank(c *web.Candidate) float64 {
+	if c.Kind == web.LinkAgain {
+		return s.rankKnown(c)
+	}
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}

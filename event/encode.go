@@ -76,6 +76,8 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.value("rendered", e.Rendered)
 		}
 		o.int("links", int64(e.Links))
+		o.optInt("entries", int64(e.Entries))
+		o.dated(e.Dated)
 		o.optInt("sent", int64(e.Sent))
 		o.found(e.Queued)
 		o.skipped(e.Skipped)
@@ -273,6 +275,12 @@ func fit(e Event, limit int) []Event {
 		return []Event{e}
 	case Fetched:
 		e.MIME, e.Title, e.Directives.TDMPolicy = clip(e.MIME), clip(e.Title), clip(e.Directives.TDMPolicy)
+		for i, d := range e.Dated {
+			if room -= size(d.URL, string(d.Changed)); room < limit/4 {
+				e.Dated = e.Dated[:i]
+				break
+			}
+		}
 		all := len(e.Queued) + len(e.Skipped)
 		e.Queued = e.Queued[:cutFound(e.Queued)]
 		e.Skipped = e.Skipped[:cutSkipped(e.Skipped)]
@@ -432,6 +440,24 @@ func (o *object) found(l []Found) {
 		o.optText("anchor", f.Anchor)
 		o.flag("raised", f.Raised)
 		o.optText("link", string(f.Link))
+		o.optText("changed", string(f.Changed))
+		o.b = append(o.b, '}')
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *object) dated(l []Dated) {
+	if len(l) == 0 {
+		return
+	}
+	o.key("dated")
+	for i, d := range l {
+		o.sep(i, '[')
+		o.b = append(o.b, `{"url":`...)
+		o.b = AppendText(o.b, d.URL.String())
+		o.text("changed", string(d.Changed))
+		o.float("value", d.Value)
+		o.optText("then", string(d.Then))
 		o.b = append(o.b, '}')
 	}
 	o.b = append(o.b, ']')

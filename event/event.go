@@ -78,7 +78,28 @@ type Found struct {
 	Raised   bool    `json:"raised,omitempty"`
 	// Link is where the link was found, "" for an a element.
 	Link web.LinkKind `json:"link,omitempty"`
+	// Changed is when the page changed last, or was published, as an entry of a sitemap or a
+	// feed tells it.
+	Changed web.Date `json:"changed,omitempty"`
 }
+
+// Dated is what a sitemap or a feed tells of a page that earlier rounds of the collection know,
+// and that this one has not visited yet.
+type Dated struct {
+	URL     web.URL  `json:"url"`
+	Changed web.Date `json:"changed"`
+	Value   float64  `json:"value"` // of a visit since, in [0,1]
+	Then    Move     `json:"then,omitempty"`
+}
+
+// Move is what becomes of a page of which something is told.
+type Move string
+
+// The moves of pages; "" leaves one where it is.
+const (
+	MoveSooner Move = "sooner" // it goes by Dated.Value, before new links
+	MoveLast   Move = "last"   // it goes behind all links
+)
 
 // Skipped is a link that did not enter the frontier. One that is refused for its
 // address is reported the first time only; one refused for the path that led to
@@ -125,8 +146,12 @@ type Fetched struct {
 	// of the rendering; nil for a page as it was sent.
 	Rendered *Rendered `json:"rendered,omitempty"`
 	Links    int       `json:"links"` // on the page, all
-	Queued   []Found   `json:"queued,omitempty"`
-	Skipped  []Skipped `json:"skipped,omitempty"`
+	// Entries counts those of a sitemap or a feed that tell when they changed, and Dated are
+	// those of known pages.
+	Entries int       `json:"entries,omitempty"`
+	Dated   []Dated   `json:"dated,omitempty"`
+	Queued  []Found   `json:"queued,omitempty"`
+	Skipped []Skipped `json:"skipped,omitempty"`
 	// Sent counts links that went to other workers of the crawl, which tell of them by
 	// Received.
 	Sent int `json:"sent,omitempty"`

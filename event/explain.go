@@ -95,7 +95,7 @@ type Step struct {
 // Note is one thing that happened to the address.
 type Note struct {
 	At   time.Time
-	What string  // queued, raised, skipped, retry, busy, outage, failed, moved, dropped, fetched, judged
+	What string  // queued, raised, skipped, retry, busy, outage, failed, moved, dropped, fetched, judged, dated
 	On   web.URL // the page or redirect that named it; zero for a seed
 	// Priority is the one it entered or left the frontier with.
 	Priority float64
@@ -103,6 +103,10 @@ type Note struct {
 	Reason   web.Reason
 	Detail   string // untrusted
 	Status   int
+	// Changed is when a sitemap or a feed says that the page changed, and Then what became of
+	// it by that, as a known page.
+	Changed web.Date
+	Then    Move
 	// Relevance is what was said anew of a page, and Was what had been said of it
 	// before, which Explain leaves to who reads the log as it was written: see Said.
 	Relevance float64
@@ -227,6 +231,11 @@ func (x *explainer) follow(e Event) {
 		} else if !x.sealed() {
 			x.parents[x.hash(e.URL)] = x.hash(e.From)
 		}
+		for _, d := range e.Dated {
+			if d.URL == x.URL {
+				x.note(Note{At: t, What: "dated", On: e.URL, Changed: d.Changed, Then: d.Then})
+			}
+		}
 		x.named(t, e.URL, e.Queued, e.Skipped)
 	case Failed:
 		if e.URL == x.URL {
@@ -300,7 +309,7 @@ func (x *explainer) named(t time.Time, on web.URL, queued []Found, skipped []Ski
 		if f.URL != x.URL {
 			continue
 		}
-		n := Note{At: t, What: "queued", On: on, Priority: f.Priority, Anchor: f.Anchor}
+		n := Note{At: t, What: "queued", On: on, Priority: f.Priority, Anchor: f.Anchor, Changed: f.Changed}
 		if f.Raised {
 			n.What = "raised"
 		}

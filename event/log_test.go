@@ -57,8 +57,11 @@ func drawEvent(t *rapid.T) Event {
 	}
 	reason := rapid.Custom(func(t *rapid.T) web.Reason { return web.Reason(text.Draw(t, "reason")) })
 	found := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Found {
-		return Found{link.Draw(t, "url"), float.Draw(t, "priority"), text.Draw(t, "anchor"), yes.Draw(t, "raised"), web.LinkKind(text.Draw(t, "link"))}
+		return Found{link.Draw(t, "url"), float.Draw(t, "priority"), text.Draw(t, "anchor"), yes.Draw(t, "raised"), web.LinkKind(text.Draw(t, "link")), web.Date(text.Draw(t, "changed"))}
 	}), 0, 4)
+	dated := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Dated {
+		return Dated{link.Draw(t, "url"), web.Date(text.Draw(t, "date")), float.Draw(t, "value"), Move(text.Draw(t, "then"))}
+	}), 0, 3)
 	skipped := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Skipped {
 		return Skipped{link.Draw(t, "url"), reason.Draw(t, "reason")}
 	}), 0, 4)
@@ -92,6 +95,7 @@ func drawEvent(t *rapid.T) Event {
 			},
 			BySite: yes.Draw(t, "by-site"), Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
 			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"),
+			Entries: n.Draw(t, "entries"), Dated: dated.Draw(t, "dated"),
 			Rendered: rapid.SampledFrom([]*Rendered{nil, {Took: 1.5, SentWords: 3, Words: 400, SentLinks: 1, Links: 20, Requests: 2,
 				Refused: map[web.Reason]int{web.ReasonRobots: 1, web.ReasonScope: 2}, Scrolls: 1, Ended: web.ReasonRenderTime, Detail: "<\u2028\"&", AsSent: true}}).Draw(t, "rendered"),
 		}
@@ -271,8 +275,13 @@ func dropNull(m map[string]any) {
 			delete(m, k)
 		case []any:
 			for _, x := range v {
-				if f, ok := x.(map[string]any); ok && f["reason"] == nil && f["priority"] == nil {
-					f["priority"] = 0.0
+				f, ok := x.(map[string]any)
+				number := "priority"
+				if k == "dated" {
+					number = "value"
+				}
+				if ok && f["reason"] == nil && f[number] == nil {
+					f[number] = 0.0
 				}
 			}
 		}
@@ -425,7 +434,9 @@ func TestLongEvents(t *testing.T) {
 	var found []Found
 	var skipped []Skipped
 	var urls []web.URL
+	var dated []Dated
 	for range limit / 900 {
+		dated = append(dated, Dated{URL: u, Changed: "2026-01-02"})
 		found = append(found, Found{URL: u, Anchor: "\x1b\x1b\x1b\x1b"})
 		skipped = append(skipped, Skipped{u, web.ReasonScope})
 		urls = append(urls, u)
@@ -434,7 +445,7 @@ func TestLongEvents(t *testing.T) {
 	for _, e := range []Event{
 		Seeded{Queued: found, Skipped: skipped},
 		Received{From: u, Queued: found, Skipped: skipped},
-		Fetched{Visit: Visit{URL: u}, Queued: found, Skipped: skipped, Omitted: 1},
+		Fetched{Visit: Visit{URL: u}, Queued: found, Skipped: skipped, Omitted: 1, Dated: dated},
 		Dropped{Count: len(urls), URLs: urls},
 		Failed{Visit: Visit{URL: u}, Detail: strings.Repeat("\x00", limit)},
 	} {

@@ -120,8 +120,10 @@ type Document struct {
 	HTML []byte // in UTF-8
 	Type string // the media type of the document
 	Cut  bool   // something of it is missing
-	// Listing says that it is a list of links: a feed or a sitemap.
-	Listing bool
+	// Listing says of which source it is a list of links, SourceFeeds or SourceSitemaps; "" =
+	// it is none. The links of its entries tell when these changed, as a web.Date: by the
+	// attribute data-changed, or data-published where they tell only when that was.
+	Listing Source
 }
 
 // Bounds on single strings, in bytes.
@@ -195,12 +197,13 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	defer p.spare.Put(b)
 	w := b.walker
 	w.reset(page)
+	w.dated = src.listing != "" && p.opts.from(src.listing)
 	if src.isHTML {
 		beyond = p.read(b, src.text, asTree)
 	} else {
 		w.plain(src.text)
 	}
-	if w.whole = src.whole; src.listing {
+	if w.whole = src.whole; src.listing != "" {
 		for i := range w.links {
 			if l := &w.links[i]; l.Kind == web.LinkA {
 				l.Kind = web.LinkEntry
@@ -223,9 +226,9 @@ type source struct {
 	isHTML    bool
 	mediaType string
 	charset   string
-	cut       bool // something of it is missing
-	whole     bool // it was no HTML: all of it is the main text
-	listing   bool // it is a list of links
+	cut       bool   // something of it is missing
+	whole     bool   // it was no HTML: all of it is the main text
+	listing   Source // it is a list of links of that source
 }
 
 // source decodes a response, which was rendered where it was. The error wraps ErrType for

@@ -50,6 +50,16 @@ func (o *Options) from(s Source) bool {
 	return slices.Contains(o.Sources, s)
 }
 
+// date notes when an entry of a sitemap or a feed says that it changed, or was published.
+func (l *link) date(t *start) {
+	said := t.attrs.attr("data-changed")
+	if said == "" {
+		said = t.attrs.attr("data-published")
+		l.Published = said != ""
+	}
+	l.Changed, _ = web.ParseDate(said)
+}
+
 // addFound notes a link that stands in no element of the page that leads anywhere.
 func (w *walker) addFound(kind web.LinkKind, place, ref, name string) {
 	ref = strings.Trim(ref, " \t\r\n\f")

@@ -28,6 +28,7 @@ type walker struct {
 	space bool   // a space is due before the next character
 	full  bool   // MaxText is reached
 	whole bool   // all of the text is the main text
+	dated bool   // links tell when what they lead to changed: see Document.Listing
 
 	leaves   []leaf
 	tags     []atom.Atom   // [leaves], where they are asked for
@@ -111,13 +112,13 @@ func (w *walker) reset(page *web.Page) {
 	clear(w.links)
 	clear(w.metas)
 	old := *w
-	*w = walker{opts: old.opts, page: page, counter: old.counter, paths: old.paths, seen: old.seen}
+	*w = walker{opts: old.opts, page: page, counter: old.counter, paths: old.paths, seen: old.seen, dated: old.dated}
 	if cap(old.text) <= 1<<18 && cap(old.leaves) <= 1<<14 && cap(old.links) <= 1<<12 {
 		w.text, w.leaves, w.headings, w.blocks = old.text[:0], old.leaves[:0], old.headings[:0], old.blocks[:0]
 		w.links, w.metas, w.open, w.path, w.anchors = old.links[:0], old.metas[:0], old.open[:0], old.path[:0], old.anchors[:0]
 	} else {
 		*w = *newWalker(old.opts)
-		w.page = page
+		w.page, w.dated = page, old.dated
 	}
 }
 
@@ -282,6 +283,9 @@ func (w *walker) special(t *start, e *element) {
 		}
 		if w.addLink(e, web.LinkA, t, href, "") {
 			w.anchors = append(w.anchors, e.link)
+			if w.dated {
+				w.links[e.link].date(t)
+			}
 		}
 	case atom.Area:
 		w.addLink(e, web.LinkArea, t, t.attrs.attr("href"), t.attrs.attr("alt"))

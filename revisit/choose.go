@@ -19,6 +19,7 @@ const (
 	floorWorth = 0.02 // of a page without relevance
 	leadsWorth = 0.5  // of a page on which relevant ones were found, at least
 	mostFailed = 3    // failed visits in a row after which a page is not asked for
+	listShare  = 10   // one page in so many of a round's budget is at most a list that goes first
 )
 
 // Choose sets Due of the pages that a round asks for which begins at now and has a budget
@@ -44,41 +45,85 @@ const (
 // more often than they are visited is too low; the order is not hurt by that where all are
 // visited alike.
 //
+// What sitemaps and feeds said after its last visit changes the probability: see crawl.Word and
+// Words. They go first, as what they tell changes which pages are asked for: those with the most
+// dated entries, up to a tenth of the budget.
+//
 // A page that is no more, or has moved, is not asked for, nor is one whose last three
 // visits failed; a link to it may bring it back.
 func Choose(known []collection.Known, now time.Time, pages int) {
-	rates := ratesOf(known)
+	rates, words := ratesOf(known), Words(known)
+	leads := leadsOf(known)
+	var order []int
+	for i := range known {
+		k := &known[i]
+		k.Due, k.Spare, k.Chance = 0, 0, 0
+		if !k.Gone.IsZero() || k.Failed >= mostFailed {
+			continue
+		}
+		// Where no time has passed all have the same chance to have changed, nearly none.
+		k.Chance = max(1e-9, -math.Expm1(-rates.of(k)*days(now.Sub(k.Last))))
+		chance := k.Chance
+		if changed, ok := crawl.Says(k.Said, k.Last, now); ok && changed {
+			chance = wordOf(words, k.URL.Host()).Chance(chance, true)
+		}
+		k.Due = min(1, worthOf(k, leads)*chance)
+		order = append(order, i)
+	}
+	listsFirst(known, order, pages)
+	most := min(len(order), mostKnown(pages))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(known[b].Due, known[a].Due) })
+	for _, i := range order[most:] {
+		known[i].Due, known[i].Spare = 0, known[i].Due
+	}
+}
+
+// mostKnown is how many known pages a round asks for before new ones.
+func mostKnown(pages int) int {
+	if pages <= 0 {
+		return math.MaxInt
+	}
+	return pages - (pages+newShare-1)/newShare
+}
+
+// worthOf is what a visit is worth that finds a page changed; leads are those on which relevant
+// ones were found.
+func worthOf(k *collection.Known, leads map[web.URL]bool) float64 {
+	worth := max(floorWorth, k.Relevance/4)
+	if k.Relevant {
+		worth = k.Relevance
+	}
+	if leads[k.URL] {
+		worth = max(worth, leadsWorth)
+	}
+	return worth
+}
+
+// leadsOf are the pages on which relevant ones were found.
+func leadsOf(known []collection.Known) map[web.URL]bool {
 	leads := map[web.URL]bool{}
 	for i := range known {
 		if k := &known[i]; k.Relevant && !k.From.IsZero() {
 			leads[k.From] = true
 		}
 	}
-	var order []int
-	for i := range known {
-		k := &known[i]
-		k.Due, k.Spare = 0, 0
-		if !k.Gone.IsZero() || k.Failed >= mostFailed {
-			continue
+	return leads
+}
+
+// listsFirst has sitemaps and feeds that tell dates come before all other pages.
+func listsFirst(known []collection.Known, of []int, pages int) {
+	var lists []int
+	for _, i := range of {
+		if known[i].Entries > 0 {
+			lists = append(lists, i)
 		}
-		worth := max(floorWorth, k.Relevance/4)
-		if k.Relevant {
-			worth = k.Relevance
-		}
-		if leads[k.URL] {
-			worth = max(worth, leadsWorth)
-		}
-		// Where no time has passed all have the same chance to have changed, nearly none.
-		k.Due = min(1, worth*max(1e-9, -math.Expm1(-rates.of(k)*days(now.Sub(k.Last)))))
-		order = append(order, i)
 	}
-	most := len(order)
+	slices.SortStableFunc(lists, func(a, b int) int { return cmp.Compare(known[b].Entries, known[a].Entries) })
 	if pages > 0 {
-		most = min(most, pages-(pages+newShare-1)/newShare)
+		lists = lists[:min(len(lists), pages/listShare)]
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(known[b].Due, known[a].Due) })
-	for _, i := range order[most:] {
-		known[i].Due, known[i].Spare = 0, known[i].Due
+	for _, i := range lists {
+		known[i].Due = 1
 	}
 }
 
@@ -137,19 +182,27 @@ func Section(u web.URL) string {
 	return string(u.Host()) + "/" + first
 }
 
-// Again is what a crawl is told of known pages, once Choose has chosen.
-func Again(known []collection.Known) (a crawl.Again) {
-	var spare []web.Candidate
+// Again is what a crawl of a budget of pages is told of known pages, once Choose has chosen.
+func Again(known []collection.Known, pages int) (a crawl.Again) {
+	leads := leadsOf(known)
 	for i := range known {
-		switch k := &known[i]; {
+		k := &known[i]
+		page := crawl.Known{
+			Candidate: web.Candidate{URL: k.URL, Depth: k.Depth, Priority: k.Due},
+			Last:      k.Last, Worth: worthOf(k, leads), Chance: k.Chance,
+		}
+		switch {
 		case k.Due > 0:
-			a.Due = append(a.Due, web.Candidate{URL: k.URL, Depth: k.Depth, Priority: k.Due})
+			a.Due = append(a.Due, page)
 		case k.Gone.IsZero() && k.Failed < mostFailed:
-			spare = append(spare, web.Candidate{URL: k.URL, Depth: k.Depth, Priority: k.Spare})
+			page.Priority = k.Spare
+			a.Left = append(a.Left, page)
 		}
 	}
-	slices.SortStableFunc(spare, func(x, y web.Candidate) int { return cmp.Compare(y.Priority, x.Priority) })
-	a.Left = spare
-	slices.SortStableFunc(a.Due, func(x, y web.Candidate) int { return cmp.Compare(y.Priority, x.Priority) })
+	byValue := func(x, y crawl.Known) int { return cmp.Compare(y.Priority, x.Priority) }
+	slices.SortStableFunc(a.Due, byValue)
+	slices.SortStableFunc(a.Left, byValue)
+	a.Room = max(0, mostKnown(pages)-len(a.Due))
+	a.Words = Words(known)
 	return a
 }

@@ -42,7 +42,7 @@ func TestChoose(t *testing.T) {
 	}
 	Choose(known, now, 0)
 	var b strings.Builder
-	for _, c := range Again(known).Due {
+	for _, c := range Again(known, 0).Due {
 		fmt.Fprintf(&b, "%.3f %s\n", c.Priority, strings.TrimPrefix(c.URL.String(), "https://a.example"))
 	}
 	const want = `0.836 /news/two
@@ -57,13 +57,13 @@ func TestChoose(t *testing.T) {
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
-	if left := Again(known).Left; len(left) != 0 {
+	if left := Again(known, 0).Left; len(left) != 0 {
 		t.Errorf("left without a bound: %v", left)
 	}
 
 	// A budget of 6: four known pages, and two for new ones.
 	Choose(known, now, 6)
-	a := Again(known)
+	a := Again(known, 6)
 	if len(a.Due) != 4 || len(a.Left) != 4 || a.Due[3].URL != at("https://a.example/still") {
 		t.Errorf("due %v, left %v", a.Due, a.Left)
 	}

@@ -113,19 +113,26 @@ func (r *Round) Summary() []string {
 		}
 		lines = append(lines, line)
 	}
+	if s := r.said; s.Changed > 0 {
+		lines = append(lines, fmt.Sprintf("Sitemaps and feeds said of %d visited pages that they had changed: %d had", s.Changed, s.Came))
+	}
+	if s := r.said; s.Unchanged > 0 {
+		lines = append(lines, fmt.Sprintf("Sitemaps and feeds said of %d visited pages that they had not: %d had not", s.Unchanged, s.Kept))
+	}
 	return lines
 }
 
 // WriteTSV writes all pages with what became of them:
 //
-//	fate  relevance  before  changes  visits  url  title  to
+//	fate  relevance  before  changes  visits  url  title  to  told
 //
 // relevance and before are those of the last visit and of the one before this round;
-// changes and visits are counted over all rounds; to is where a page has moved. Each text is an
+// changes and visits are counted over all rounds; to is where a page has moved, and told is when it changed,
+// as a sitemap or a feed told before this round visited it. Each text is an
 // event.Cell.
 func (r *Round) WriteTSV(out io.Writer) error {
 	var b strings.Builder
-	b.WriteString("fate\trelevance\tbefore\tchanges\tvisits\turl\ttitle\tto\n")
+	b.WriteString("fate\trelevance\tbefore\tchanges\tvisits\turl\ttitle\tto\ttold\n")
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 	for _, c := range r.Changes() {
 		before := ""
@@ -135,6 +142,7 @@ func (r *Round) WriteTSV(out io.Writer) error {
 		fields := []string{
 			string(c.Fate), number(c.Page.Relevance), before, strconv.Itoa(c.Page.Changes), strconv.Itoa(c.Page.Visits),
 			event.Cell(c.Page.URL.String()), event.Cell(c.Page.Title), event.Cell(c.Page.To.String()),
+			event.Cell(string(r.told[c.Page.URL])),
 		}
 		b.WriteString(strings.Join(fields, "\t") + "\n")
 		if b.Len() > 1<<16 {

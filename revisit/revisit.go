@@ -37,13 +37,19 @@ type Round struct {
 	NotModified int
 
 	fates map[web.URL]Fate // of the pages of Before that were asked for
+	// What sitemaps and feeds told of pages of Before, those that were not visited yet, and how
+	// that came true.
+	told map[web.URL]web.Date
+	said Said
 }
 
 // Read reads what round number, in the folder col, found; it may run still. The parser is
 // that of the crawl: by the words of a page it tells whether more than its bytes has
 // changed. It parses the pages that are new or have other bytes than before.
 func Read(ctx context.Context, col collection.Collection, number int, p crawl.Parser) (*Round, error) {
-	r := &Round{fates: map[web.URL]Fate{}}
+	r := &Round{fates: map[web.URL]Fate{}, told: map[web.URL]web.Date{}}
+	claims := map[web.URL]bool{} // of pages that were not visited since: whether they are said to have changed
+	heard := map[web.URL]bool{}  // of those that were
 	at := map[web.URL]int{}
 	for k, err := range col.Known() {
 		if err != nil {
@@ -51,7 +57,7 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 		}
 		at[k.URL] = len(r.Known)
 		r.Before = append(r.Before, k)
-		k.Due, k.Spare = 0, 0
+		k.Due, k.Spare = 0, 0 // the chance that it had changed is needed
 		r.Known = append(r.Known, k)
 	}
 	fresh := map[web.URL]bool{} // of other bytes than before
@@ -74,6 +80,10 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 			}
 			if ok {
 				k.Visits++
+				if changed, told := claims[e.URL]; told {
+					heard[e.URL] = changed
+					delete(claims, e.URL)
+				}
 				r.fates[e.URL] = Unchanged // unless its words say otherwise
 				if e.Bytes == 0 {
 					r.NotModified++
@@ -81,6 +91,14 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 			}
 			k.Title, k.Relevance, k.Relevant, k.Last = e.Title, e.Relevance, e.Relevant, e.At.At
 			k.Gone, k.To, k.Failed = time.Time{}, web.URL{}, 0
+			k.Entries, k.Said = e.Entries, ""
+			for _, d := range e.Dated {
+				if i, ok := at[d.URL]; ok {
+					if changed, ok := crawl.Says(d.Changed, r.Known[i].Last, e.At.At); ok {
+						claims[d.URL], r.told[d.URL] = changed, d.Changed
+					}
+				}
+			}
 		case event.Failed:
 			i, ok := at[e.URL]
 			if !ok || e.Retry {
@@ -104,6 +122,14 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 	}
 	if err := r.compare(ctx, col, p, fresh, at); err != nil {
 		return nil, err
+	}
+	for u, changed := range heard {
+		r.learn(&r.Known[at[u]], changed)
+	}
+	for u, changed := range claims {
+		if changed {
+			r.Known[at[u]].Said = r.told[u]
+		}
 	}
 	byAddress := func(a, b collection.Known) int { return cmp.Compare(a.URL.String(), b.URL.String()) }
 	slices.SortFunc(r.Before, byAddress)

@@ -221,6 +221,11 @@ type Link struct {
 	First    int    // leaves of the anchor's subtree: First…Last, inclusive;
 	Last     int    // First > Last for links outside the body
 	NoFollow bool   // rel=nofollow, ugc or sponsored
+	// Changed is when the page changed last, as an entry of a sitemap or a feed tells it.
+	// Published says that it tells when the page was published: of later changes it tells
+	// nothing.
+	Changed   Date
+	Published bool
 }
 
 // Verdict is what a judge says of a page.

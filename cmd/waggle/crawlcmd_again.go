@@ -116,7 +116,7 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 			return err
 		}
 	}
-	m.Again = revisit.Again(known)
+	m.Again = revisit.Again(known, m.Job.Budget.Pages)
 	m.Between = revisit.Before(w.Collection)
 	return nil
 }

@@ -276,6 +276,14 @@ func note(n event.Note, p expectations) string {
 		default:
 			s += "from " + terminal.Decimal(*n.Was) + " to " + is
 		}
+	case "dated":
+		s = "said to have changed " + terminal.Untrusted(string(n.Changed), 24) + " by " + address(n.On)
+		switch n.Then {
+		case event.MoveSooner:
+			s += ", so it comes sooner"
+		case event.MoveLast:
+			s += ", which is before its last visit, so it goes behind all links"
+		}
 	case "outage":
 		s = "taken at " + p.show(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":
@@ -293,6 +301,9 @@ func note(n event.Note, p expectations) string {
 	}
 	if named && !n.On.IsZero() {
 		s += ", found on " + address(n.On)
+	}
+	if n.Changed != "" && n.What != "dated" {
+		s += ", which says that it changed " + terminal.Untrusted(string(n.Changed), 24)
 	}
 	if a := terminal.Untrusted(n.Anchor, 60); a != "" {
 		s += " as “" + a + "”"

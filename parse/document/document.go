@@ -146,7 +146,14 @@ func (d Documents) HTML(r *web.Response, mediaType, charset string) (*parse.Docu
 		}
 		return nil, &web.Failure{Reason: web.ReasonDamaged, Detail: detail, Err: err}
 	}
-	return &parse.Document{HTML: html, Type: typeOf(k, mediaType), Cut: cut, Listing: k == Feed || k == Sitemap}, nil
+	var listing parse.Source
+	switch k {
+	case Feed:
+		listing = parse.SourceFeeds
+	case Sitemap:
+		listing = parse.SourceSitemaps
+	}
+	return &parse.Document{HTML: html, Type: typeOf(k, mediaType), Cut: cut, Listing: listing}, nil
 }
 
 // name is what people call a document of the kind.

@@ -178,3 +178,43 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("%+v\nwant %s", err, want)
 	}
 }
+
+// Entries of sitemaps and feeds tell when they changed where links from these are asked for;
+// links of a page that claims to do so tell nothing.
+func TestDates(t *testing.T) {
+	const (
+		sitemap = "<urlset><url><loc>http://a.example/1</loc><lastmod>2026-01-02</lastmod></url><url><loc>http://a.example/2</loc><lastmod>0000-00-00</lastmod></url></urlset>"
+		feed    = "<rss><channel><link>http://a.example/</link><item><link>http://a.example/1</link><pubDate>Fri, 02 Jan 2026 12:00:00 GMT</pubDate></item></channel></rss>"
+		page    = `<p><a href="http://a.example/1" data-changed="2026-01-02">1</a>`
+	)
+	u, err := web.Parse("http://a.example/list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []parse.Source{parse.SourceSitemaps, parse.SourceFeeds}
+	for _, c := range []struct {
+		src, mediaType string
+		sources        []parse.Source
+		want           string
+	}{
+		{sitemap, "application/xml", both, "/1 2026-01-02 false|/2  false|"},
+		{sitemap, "application/xml", both[1:], "/1  false|/2  false|"},
+		{feed, "application/rss+xml", both, "/1 2026-01-02T12:00:00Z true|/  false|"},
+		{feed, "application/rss+xml", both[:1], "/1  false|/  false|"},
+		{page, "text/html", both, "/1  false|"},
+	} {
+		p, err := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}, Sources: c.sources}).Parse(&web.Response{
+			URL: u, Status: 200, Header: web.Header{"Content-Type": {c.mediaType}}, Body: []byte(c.src),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range p.Links {
+			got += fmt.Sprintln(l.URL.Path(), l.Changed, l.Published)
+		}
+		if got = strings.ReplaceAll(got, "\n", "|"); got != c.want {
+			t.Errorf("%s with %v: %s, want %s", c.mediaType, c.sources, got, c.want)
+		}
+	}
+}

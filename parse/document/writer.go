@@ -3,6 +3,8 @@ package document
 import (
 	"strconv"
 	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Writer writes the HTML of a document: its head, and a body of blocks of text with links.
@@ -110,6 +112,21 @@ func (w *Writer) OpenLink(address string) {
 	w.body = append(w.body, `<a href="`...)
 	w.body = appendEscaped(w.body, address[:min(len(address), maxAddress)])
 	w.body = append(w.body, `">`...)
+}
+
+// OpenEntry begins the text of the link of an entry of a sitemap or a feed, with the date that
+// it tells: see parse.Document.Listing.
+func (w *Writer) OpenEntry(e Listed) {
+	w.OpenLink(e.URL)
+	key, said := "data-changed", e.Changed
+	if said == "" {
+		key, said = "data-published", e.Published
+	}
+	if d, ok := web.ParseDate(said); ok && !w.full {
+		w.body = append(w.body[:len(w.body)-1], ' ')
+		w.body = append(append(append(w.body, key...), `="`...), d...)
+		w.body = append(w.body, `">`...)
+	}
 }
 
 // maxAddress bounds the address of a link, in bytes.

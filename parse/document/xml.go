@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
@@ -124,7 +125,9 @@ type Listed struct {
 	More    bool   // URL is that of a further sitemap
 	Title   string // also of news
 	Text    string // HTML, of a feed
-	Changed string // when, as written
+	Changed string // when, as written; "" where it tells only when it was published
+	// Published is when it was published, as written.
+	Published string
 	// Languages are addresses of the same page in other languages, by their code.
 	Languages [][2]string
 }
@@ -190,8 +193,10 @@ func ReadSitemap(src []byte, l Limits, yield func(Listed) bool) error {
 			switch name {
 			case "loc":
 				set(&e.URL, said)
-			case "lastmod", "publication_date":
+			case "lastmod":
 				set(&e.Changed, said)
+			case "publication_date":
+				set(&e.Published, said)
 			case "title":
 				set(&e.Title, said)
 			case "url", "sitemap":
@@ -311,8 +316,14 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 				}
 			case "language":
 				set(&of.Language, said)
-			case "pubDate", "published", "updated", "date":
-				set(&e.Changed, said)
+			case "updated", "modified":
+				if within {
+					set(&e.Changed, said)
+				}
+			case "pubDate", "published", "date":
+				if within {
+					set(&e.Published, said)
+				}
 			}
 		},
 	}, func() bool { return done })
@@ -339,11 +350,11 @@ func readSitemap(src []byte, l Limits, w *Writer) error {
 			return !w.Full()
 		}
 		w.Open("li")
-		w.OpenLink(e.URL)
+		w.OpenEntry(e)
 		w.Text(e.Title)
 		w.Close("a")
-		if e.Changed != "" {
-			w.Text(" " + e.Changed)
+		if said := cmp.Or(e.Changed, e.Published); said != "" {
+			w.Text(" " + said)
 		}
 		w.Close("li")
 		for _, x := range e.Languages {
@@ -363,10 +374,12 @@ func readFeed(src []byte, l Limits, w *Writer) error {
 		}
 		w.Open("article")
 		w.Open("h2")
-		if e.URL != "" {
-			w.Link(e.URL, plainText(e.Title))
+		if title := plainText(e.Title); e.URL != "" {
+			w.OpenEntry(e)
+			w.Text(cmp.Or(strings.TrimSpace(title), e.URL))
+			w.Close("a")
 		} else {
-			w.Text(plainText(e.Title))
+			w.Text(title)
 		}
 		w.Close("h2")
 		if err := writeMarkup([]byte(e.Text), w, false); err != nil {

@@ -1,0 +1,260 @@
+package crawl
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What sitemaps and feeds tell of pages that earlier rounds know:
+//
+//	sitemap.xml ──► an entry: a known page, and when it changed
+//	                  ├── after its last visit: it comes sooner, as one that was left as well
+//	                  └── not after it: it comes behind all links, and has its place before new
+//	                      ones no more, which another page may take that is said to have changed
+//
+// How much that counts is learnt from what came of it: see Word.
+
+// Known is a page that earlier rounds of a collection know. Its Priority is what a visit is
+// worth, in [0,1].
+type Known struct {
+	web.Candidate
+	Last   time.Time // when it was there last; what is told of a page without is not heard
+	Worth  float64   // of a visit that finds it changed, in [0,1]
+	Chance float64   // that it has changed since then, as far as no sitemap tells, in [0,1]
+}
+
+// Word is the weight of what sitemaps and feeds tell of the pages of a host: by how much the
+// odds change that a page has changed since its last visit.
+//
+//	odds(changed | told) = odds(changed) · weight        odds(p) = p / (1−p)
+//
+// A weight of 1 is that of a host whose word says nothing, as of one whose pages all bear the
+// date of today.
+type Word struct {
+	Changed   float64 // of a page that is said to have changed
+	Unchanged float64 // of one that is said not to have
+}
+
+// Unheard is the weight of a host whose word was never compared with anything. It was chosen,
+// not fitted.
+var Unheard = Word{Changed: 4, Unchanged: 1. / 4}
+
+// Chance is the probability that a page has changed, in [0,1], given the one before anything
+// was told.
+func (w Word) Chance(before float64, saysChanged bool) float64 {
+	weight := w.Unchanged
+	if saysChanged {
+		weight = w.Changed
+	}
+	return before * weight / (1 - before + before*weight)
+}
+
+// Says tells whether a date says that a page has changed after its last visit, or that it has
+// not; ok is false where it says neither: it is in the future, or the visit lies within it.
+func Says(d web.Date, last, now time.Time) (changed, ok bool) {
+	from, to := d.Span()
+	switch {
+	case from.IsZero() || last.IsZero() || from.After(now):
+		return false, false
+	case from.After(last):
+		return true, true
+	}
+	return false, !to.After(last)
+}
+
+// known is a page of Again that was not visited yet.
+type known struct {
+	*Known
+	place int     // in Again.Left
+	left  bool    // it is not asked for so far
+	last  bool    // it waits behind all links
+	sure  bool    // it was said to have changed: a second word counts no more
+	value float64 // of a visit, since something was told
+}
+
+// toldState is what becomes of known pages by what is told of them.
+type toldState struct {
+	words map[web.Host]Word
+	room  int // how many that were left may come before links
+	last  int // that wait behind all links
+}
+
+// know takes in the pages of earlier rounds.
+func (s *Step) know(a *Again) {
+	s.told = toldState{words: a.Words, room: a.Room}
+	if len(a.Due)+len(a.Left) == 0 {
+		return
+	}
+	s.known = make(map[web.URL]*known, len(a.Due)+len(a.Left))
+	for i := range a.Due {
+		s.known[a.Due[i].URL] = &known{Known: &a.Due[i]}
+	}
+	for i := range a.Left {
+		s.known[a.Left[i].URL] = &known{Known: &a.Left[i], place: i, left: true}
+	}
+}
+
+// takeLeft has a page that was left be asked for; it tells whether it was left until then.
+func (s *Step) takeLeft(u web.URL) bool {
+	k := s.known[u]
+	if k == nil || !k.left {
+		return false
+	}
+	k.left = false
+	return true
+}
+
+// visited forgets a page once this round has visited it.
+func (s *Step) visited(u web.URL) {
+	k := s.known[u]
+	if k == nil {
+		return
+	}
+	if k.last {
+		s.told.last--
+	}
+	delete(s.known, u)
+}
+
+// first is the priority of a known page that is asked for before links, by the value of a
+// visit, and last that of one behind all links.
+func first(value float64) float64 { return SeedPriority * (1 + min(max(value, 0), 1)) }
+func last(value float64) float64  { return -SeedPriority * (2 - min(max(value, 0), 1)) }
+
+// rankKnown is the priority of a known page that waits.
+func (s *Step) rankKnown(c *web.Candidate) float64 {
+	if k := s.known[c.URL]; k != nil && k.last {
+		return last(k.value)
+	}
+	return c.Priority
+}
+
+// sooner is a known page that comes sooner.
+type sooner struct {
+	page  web.Candidate
+	found event.Found
+}
+
+// muchLess is the share of its chance to have changed that a page keeps at most where it goes
+// behind all links. What has not been visited for long is nearly certain to have changed, keeps
+// more of that whatever is told, and so is asked for.
+const muchLess = 0.5
+
+// hear takes in what the entries of a sitemap or a feed tell of known pages. entries counts
+// those that tell anything, of whatever page; heed is false where nothing of it counts.
+func (s *Step) hear(now time.Time, p *web.Page, heed bool, preview Preview) (entries int, dated []event.Dated, come []sooner, err error) {
+	var asked []web.Candidate // what they would be moved to: whether they wait
+	var of []*known
+	place := map[*known]int{} // in these
+	for i := range p.Links {
+		l := &p.Links[i]
+		if l.Changed == "" {
+			continue
+		}
+		entries++
+		k := s.known[l.URL]
+		if !heed || k == nil || k.sure {
+			continue
+		}
+		changed, ok := Says(l.Changed, k.Last, now)
+		if !ok || !changed && (k.last || l.Published) {
+			continue
+		}
+		word, ok := s.told.words[l.URL.Host()]
+		if !ok {
+			word = Unheard
+		}
+		chance := word.Chance(k.Chance, changed)
+		k.sure, k.value = changed, min(1, k.Worth*chance)
+		d := event.Dated{URL: l.URL, Changed: l.Changed, Value: k.value}
+		c := k.Candidate
+		c.Kind, c.From, c.Priority = web.LinkAgain, p.URL, first(k.value)
+		switch {
+		case changed:
+			d.Then = event.MoveSooner
+		case chance <= muchLess*k.Chance && !k.left:
+			d.Then, c.Priority = event.MoveLast, 3*SeedPriority // which tells whether it waits
+		}
+		if at, twice := place[k]; twice { // one that says that it has changed counts
+			if changed {
+				dated[at], asked[at] = d, c
+			}
+			continue
+		}
+		place[k] = len(of)
+		dated, asked, of = append(dated, d), append(asked, c), append(of, k)
+	}
+	if len(dated) == 0 {
+		return entries, nil, nil, nil
+	}
+	fate, err := preview(asked)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	for i, k := range of { // places become free before others take them
+		if d := &dated[i]; d.Then == event.MoveLast {
+			if fate[i] != web.Raised {
+				d.Then = ""
+				continue
+			}
+			s.move(k, d.Then)
+			s.count.Seeds--
+		}
+	}
+	order := make([]int, len(of))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(dated[b].Value, dated[a].Value) })
+	for _, i := range order {
+		k, d, c := of[i], &dated[i], asked[i]
+		if d.Then != event.MoveSooner {
+			continue
+		}
+		reason, _ := s.refuse(&c)
+		if reason != "" || k.left && s.told.room <= 0 || !k.left && fate[i] != web.Raised {
+			d.Then = ""
+			continue
+		}
+		if k.left || k.last {
+			s.count.Seeds++
+		}
+		f := event.Found{URL: c.URL, Priority: c.Priority, Raised: !k.left, Link: web.LinkAgain, Changed: d.Changed}
+		s.move(k, d.Then)
+		come = append(come, sooner{c, f})
+	}
+	return entries, dated, come, nil
+}
+
+// move is what becomes of a known page.
+func (s *Step) move(k *known, to event.Move) {
+	switch {
+	case to == event.MoveLast && !k.last:
+		k.last = true
+		s.told.last++
+		s.told.room++
+	case to == event.MoveSooner && k.last:
+		k.last = false
+		s.told.last--
+		s.told.room--
+	case to == event.MoveSooner && k.left:
+		k.left = false
+		s.told.room--
+	}
+}
+
+// heard takes in what a page told in an earlier run, and that it was visited.
+func (s *Step) heard(e event.Fetched) {
+	s.visited(e.URL)
+	for _, d := range e.Dated {
+		if k := s.known[d.URL]; k != nil {
+			changed, _ := Says(d.Changed, k.Last, e.At.At)
+			k.sure, k.value = k.sure || changed, d.Value
+			s.move(k, d.Then)
+		}
+	}
+}
