@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -55,10 +56,6 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 	if !c.Begun() {
 		return 0, fmt.Errorf("%s holds no crawl that could be told anything", c.dir)
 	}
-	line, err := appendAct(nil, a)
-	if err != nil {
-		return 0, err
-	}
 	path, forAll := c.ActFile(), c.OfSeveral()
 	if forAll {
 		if how := c.over(); how != "" {
@@ -68,6 +65,11 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 			return 0, errors.New(full)
 		}
 		path = c.actsForAll()
+		a.Told, a.Known = time.Now().UTC(), c.known()
+	}
+	line, err := appendAct(nil, a)
+	if err != nil {
+		return 0, err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -141,7 +143,9 @@ func appendAct(b []byte, a event.Act) ([]byte, error) {
 		Delay string     `json:"delay,omitempty"`
 		Words []string   `json:"keywords,omitempty"`
 		Act   int        `json:"act,omitempty"`
-	}{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Keywords, a.Act})
+		Told  time.Time  `json:"told,omitzero"`
+		Known int        `json:"known,omitempty"`
+	}{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Keywords, a.Act, a.Told, a.Known})
 	return append(append(b, line...), '\n'), err
 }
 
@@ -189,13 +193,19 @@ func (r *actReader) After(n int) ([]event.Act, error) {
 // Told are the acts that the crawl took in, as the log has them, and after them those
 // that wait for it, without a time.
 func (c Collection) Told() (acts []event.Act, err error) {
+	acts = c.Logged()
+	waiting, err := c.Waiting(acts)
+	return append(acts, waiting...), err
+}
+
+// Logged are the acts that the crawl took in, as the log has them. What cannot be read of it is left out.
+func (c Collection) Logged() (acts []event.Act) {
 	for e, err := range event.ReadKinds(c.EventLog(), event.Act{}.Kind()) {
 		if a, ok := e.(event.Act); ok && err == nil {
 			acts = append(acts, a)
 		}
 	}
-	waiting, err := c.Waiting(acts)
-	return append(acts, waiting...), err
+	return acts
 }
 
 // Waiting are the acts that the folder was told and that wait, after those that the log has.
@@ -247,6 +257,15 @@ func (c Collection) full() string {
 		return ""
 	}
 	return all.Full
+}
+
+// known is how many acts of the crawl of several workers the folder knows of.
+func (c Collection) known() int {
+	all, err := c.Workers()
+	if err != nil {
+		return 0
+	}
+	return all.Acts
 }
 
 // Look finds pages in the archive, while the crawl runs as well: those with status 200

@@ -22,7 +22,8 @@ type Workers struct {
 	Over   string        `json:"over,omitempty"`
 	// Full is why nothing more is taken in of what people tell this folder; "" = it is.
 	Full    string   `json:"full,omitempty"`
-	Workers []Worker `json:"workers"` // by name
+	Acts    int      `json:"acts,omitempty"` // that the crawl was told, as far as that worker knows
+	Workers []Worker `json:"workers"`        // by name
 	// Labels are the numbers of the acts that label a page which some worker has, in order,
 	// as far as they tell.
 	Labels []int `json:"labels,omitempty"`
@@ -92,7 +93,7 @@ func (c Collection) Workers() (all Workers, err error) {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return Workers{}, fmt.Errorf("%s cannot be read: %w", c.WorkersFile(), err)
 	}
-	all.Over, all.Full, all.Shards = short(all.Over), short(all.Full), bounded(all.Shards)
+	all.Over, all.Full, all.Shards, all.Acts = short(all.Over), short(all.Full), bounded(all.Shards), bounded(all.Acts)
 	all.Labels = all.Labels[:min(len(all.Labels), mostLabels)]
 	all.Workers = all.Workers[:min(len(all.Workers), mostWorkers)]
 	for i := range all.Workers {

@@ -40,6 +40,10 @@ type Act struct {
 	// Own is the number of an act among those that the folder of one of several workers was
 	// told, for all of them; 0 for one that another was told.
 	Own int `json:"own,omitempty"`
+	// Told is when the folder of one of several workers was told it, by the clock there, and Known how many
+	// acts that folder knew of then; zero where one worker does the crawl.
+	Told  time.Time `json:"told,omitzero"`
+	Known int       `json:"known,omitempty"`
 	// Absent says of a label that one of several workers has no page of this address. Another
 	// may have it.
 	Absent bool `json:"absent,omitempty"`

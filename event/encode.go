@@ -144,6 +144,8 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optInt("act", int64(e.Act))
 		o.optText("refused", e.Refused)
 		o.optInt("own", int64(e.Own))
+		o.optMoment("told", e.Told)
+		o.optInt("known", int64(e.Known))
 		o.flag("absent", e.Absent)
 	case Doubt:
 		o.begin(kind, e.At)

@@ -119,7 +119,8 @@ type Briefing struct {
 	Delay    time.Duration // between two requests to a host
 	// Events are those of the folder's log between two marks.
 	Events func(from, to []byte) iter.Seq2[event.Event, error]
-	Acts   crawl.Acts // what people tell this folder, for all workers
+	Acts   crawl.Acts         // what people tell this folder, for all workers
+	Taken  func() []event.Act // that the folder's log has, in their order
 }
 
 // Membership is the place of a worker among others.
@@ -444,7 +445,7 @@ func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {
-		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween, Acts: m.Writer.ActsForAll()})
+		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween, Acts: m.Writer.ActsForAll(), Taken: m.Writer.Logged})
 		if err != nil {
 			return err
 		}

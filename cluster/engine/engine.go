@@ -5,6 +5,7 @@
 //	Append   add records to logs; returns once they are safe
 //	Read     the records of logs behind given positions, those that come too
 //	End      the position of the last record of a log
+//	First    the first record of a log from a position on
 //	Get      the value of a key
 //	Put      a new value, if the key is as it was seen
 //	List     the keys that begin alike
@@ -89,6 +90,9 @@ type Engine interface {
 	// End is the position of the last record of a log, 0 for none, and its data: of all
 	// that was appended before the call.
 	End(ctx context.Context, log string) (Record, error)
+	// First is the first record of a log at a position or behind it; Position is 0 where there is
+	// none.
+	First(ctx context.Context, log string, from Position) (Record, error)
 	// Get returns a key with its value; Revision is 0 where there is none. It may be
 	// a little behind.
 	Get(ctx context.Context, key string) (Entry, error)

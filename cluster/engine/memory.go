@@ -169,6 +169,25 @@ func (m *Memory) End(ctx context.Context, log string) (Record, error) {
 	return r, nil
 }
 
+// First implements Engine.
+func (m *Memory) First(ctx context.Context, log string, from Position) (Record, error) {
+	if err := CheckName(log); err != nil {
+		return Record{}, err
+	}
+	if err := m.running(ctx); err != nil {
+		return Record{}, err
+	}
+	defer m.mu.Unlock()
+	all := m.logs[log]
+	i, _ := slices.BinarySearchFunc(all, from, func(r Record, p Position) int { return compare(r.Position, p) })
+	if i == len(all) {
+		return Record{Log: log}, nil
+	}
+	r := all[i]
+	r.Data = bytes.Clone(r.Data)
+	return r, nil
+}
+
 // Get implements Engine.
 func (m *Memory) Get(ctx context.Context, key string) (Entry, error) {
 	if err := CheckName(key); err != nil {

@@ -177,6 +177,10 @@ func (g gatedEngine) Read(context.Context, map[string]engine.Position, func(engi
 
 func (g gatedEngine) End(context.Context, string) (engine.Record, error) { panic("unused") }
 
+func (g gatedEngine) First(context.Context, string, engine.Position) (engine.Record, error) {
+	panic("unused")
+}
+
 func (g gatedEngine) Get(ctx context.Context, key string) (x engine.Entry, err error) {
 	return x, errors.Join(g.call(func() { x, err = g.a.w.engine.Get(ctx, key) }), err)
 }

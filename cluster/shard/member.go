@@ -42,6 +42,7 @@ type Member struct {
 	o       Options
 	e       engine.Engine
 	renewed int
+	behind  bool            // what the engine last told of the own session is from before the last renewal
 	rev     engine.Revision // of the own session
 	seen    map[string]*sight
 	freed   map[int]engine.Revision // the last revisions of shards that were given back
@@ -123,11 +124,14 @@ func (m *Member) renew(ctx context.Context) error {
 		if is := readValue(x.Value); x.Revision == 0 || is.Ended || is.Renew > m.renewed+1 || is.Worker != m.o.Worker {
 			return m.end("it was not renewed in time, and another worker ended it")
 		}
-		m.rev = x.Revision
+		m.rev, m.behind = x.Revision, readValue(x.Value).Renew < m.renewed
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if m.behind { // a copy that is behind would have refused it
+		return m.end("the engine has forgotten its last renewal, as one that was brought back from a backup")
 	}
 	m.rev, m.renewed = rev, m.renewed+1
 	m.mu.Lock()

@@ -239,3 +239,76 @@ func (e *deafEngine) Put(ctx context.Context, key string, value []byte, was engi
 	}
 	return rev, err
 }
+
+// changedEngine is an engine that a test replaces.
+type changedEngine struct{ engine.Engine }
+
+// A session ends once an engine that was brought back from a backup took a renewal that it would have refused.
+// An engine that merely answers from a copy that is behind ends none.
+func TestEngineBroughtBack(t *testing.T) {
+	ctx := t.Context()
+	c := &fakeClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	backup := engine.NewMemory()
+	e := &changedEngine{engine.NewMemory()}
+	join := func(e engine.Engine) (*shard.Member, error) {
+		return shard.Join(ctx, e, shard.Options{Worker: "w", ID: "a", Shards: 4, Clock: c})
+	}
+	if _, err := join(backup); err != nil { // what the backup holds: the first renewal
+		t.Fatal(err)
+	}
+	m, err := join(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := func() (err error) {
+		c.now = c.now.Add(shard.Term / 3)
+		_, err = m.Tick(ctx)
+		return err
+	}
+	now := e.Engine
+	for range 3 {
+		if err := tick(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Engine = &behindEngine{Engine: now, key: "session.a", copy: backup}
+	if _, err := now.Put(ctx, "session.a", must(now.Get(ctx, "session.a")).Value, must(now.Get(ctx, "session.a")).Revision); err != nil {
+		t.Fatal(err)
+	}
+	_ = tick() // its answer was lost, and the copy tells of the first renewal
+	e.Engine = now
+	if _, err := m.Tick(ctx); err != nil {
+		t.Errorf("a copy that was behind: %v", err)
+	}
+	if _, err := m.Tick(ctx); err != nil || !m.Valid() {
+		t.Errorf("after a copy that was behind: %v", err)
+	}
+	e.Engine = backup
+	if err := tick(); err != nil {
+		t.Error(err)
+	}
+	if _, err = m.Tick(ctx); err == nil || !strings.Contains(err.Error(), "backup") || m.Valid() {
+		t.Errorf("by an engine that was brought back: %v", err)
+	}
+}
+
+// behindEngine answers what a key is from a copy.
+type behindEngine struct {
+	engine.Engine
+	key  string
+	copy engine.Engine
+}
+
+func (e *behindEngine) Get(ctx context.Context, key string) (engine.Entry, error) {
+	if key == e.key {
+		return e.copy.Get(ctx, key)
+	}
+	return e.Engine.Get(ctx, key)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

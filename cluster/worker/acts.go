@@ -42,11 +42,45 @@ const sendActsEvery = 250 * time.Millisecond
 // acts are those of the crawl.
 type acts struct {
 	list  []event.Act
+	of    []string        // the worker that was told each of the list
 	bytes int             // of their records
 	last  engine.Position // of the log, as far as it was read
 	sent  int             // of this worker's own; also those that were left out
 	full  error           // why no act is taken in any more: one was left out; nil = it may be
 	own   error           // why one of this worker's own was not sent; nil = all were
+}
+
+// since tells why an act that a worker was told comes to nothing: it waited there, as that worker did not
+// run or the engine did not answer, and meanwhile people told another worker otherwise, which that one did
+// not know of and which is later by the clocks of the two. What decides it is in the log alone, so that
+// all workers decide the same.
+func (a *acts) since(of string, late *event.Act) string {
+	if late.Told.IsZero() {
+		return ""
+	}
+	about := a.about(late)
+	for i := len(a.list) - 1; i >= max(0, late.Known); i-- {
+		if b := &a.list[i]; a.of[i] != of && b.Refused == "" && b.Told.After(late.Told) && a.about(b) == about {
+			return fmt.Sprintf("the worker that was told it at %s did not send it before act %d, %s, was told at %s",
+				late.Told.UTC().Format(time.DateTime), b.Number, b.Words(), b.Told.UTC().Format(time.DateTime))
+		}
+	}
+	return ""
+}
+
+// about is what an act changes: of two acts about the same, the later one holds.
+func (a *acts) about(x *event.Act) string {
+	switch {
+	case x.Do == event.Undo && x.Act >= 1 && x.Act <= len(a.list) && a.list[x.Act-1].Do != event.Undo:
+		return a.about(&a.list[x.Act-1])
+	case x.Do == event.Continue:
+		return string(event.Pause)
+	case x.Label():
+		return string(event.Relevant) + " " + x.URL.String()
+	case x.Do == event.Mute, x.Do == event.Boost, x.Do == event.Undo:
+		return x.Words()
+	}
+	return string(x.Do)
 }
 
 // room tells why an act with a record of n bytes is not taken in.
@@ -121,7 +155,7 @@ func readActRecord(b []byte) (worker string, number int, a event.Act, err error)
 
 // intent is what a person wants by an act; the rest is of the crawl that takes it in.
 func intent(a event.Act) event.Act {
-	return event.Act{Do: a.Do, URL: a.URL, Place: a.Place, Pages: a.Pages, Delay: a.Delay, Keywords: a.Keywords, Act: a.Act}
+	return event.Act{Do: a.Do, URL: a.URL, Place: a.Place, Pages: a.Pages, Delay: a.Delay, Keywords: a.Keywords, Act: a.Act, Told: a.Told, Known: a.Known}
 }
 
 // takeAct takes in a record of the log acts.
@@ -144,10 +178,13 @@ func (w *Worker) takeAct(r engine.Record) error {
 		return nil // by every worker
 	}
 	w.acts.bytes += len(r.Data)
+	if a.Refused == "" {
+		a.Refused = w.acts.since(of, &a)
+	}
 	if a.Number = len(w.acts.list) + 1; of == w.self.Worker {
 		a.Own = number
 	}
-	w.acts.list = append(w.acts.list, a)
+	w.acts.list, w.acts.of = append(w.acts.list, a), append(w.acts.of, of)
 	w.signal()
 	return nil
 }
@@ -217,6 +254,9 @@ func (w *Worker) sendNewActs(ctx context.Context) error {
 	}
 	for _, a := range list {
 		if a.Refused == "" {
+			if waited := w.o.Clock.Now().Sub(a.Told).Round(time.Second); !a.Told.IsZero() && waited > w.plan.Term {
+				w.o.Note(fmt.Sprintf("%q, which this worker was told %v ago, goes to all workers now", a.Words(), waited))
+			}
 			b, err := encodeAct(w.self.Worker, a.Number, a)
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/wire"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // desk is what people tell one worker.
@@ -261,6 +262,59 @@ func TestActsLeftOut(t *testing.T) {
 		w.acts.bytes = 0
 		if err := w.takeAct(engine.Record{Log: logActs, Position: 8, Data: short(w)}); err != nil || len(w.acts.list) > len(c.known.list) && full != "" {
 			t.Errorf("%s: a later one is taken in: %v", c.name, err)
+		}
+	}
+}
+
+// An act that waited with its worker comes to nothing where another worker was told otherwise later, and
+// did not know of it. All workers decide the same.
+func TestActThatWaited(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 11, 1, hour, 0, 0, 0, time.UTC) }
+	u, err := web.Parse("http://s0.example/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := at(10)
+	for _, c := range []struct {
+		name  string
+		first []event.Act // by another worker
+		then  event.Act
+		holds bool
+	}{
+		{"a pause, and later a continue", []event.Act{{Do: event.Continue, Told: at(11)}}, event.Act{Do: event.Pause, Told: late}, false},
+		{"a pause, and a continue before it", []event.Act{{Do: event.Continue, Told: at(9)}}, event.Act{Do: event.Pause, Told: late}, true},
+		{"of which it knew, by a clock that is ahead", []event.Act{{Do: event.Continue, Told: at(11)}}, event.Act{Do: event.Pause, Told: late, Known: 1}, true},
+		{"of one of two it knew", []event.Act{{Do: event.Pause, Told: at(11)}, {Do: event.Continue, Told: at(12)}}, event.Act{Do: event.Pause, Told: late, Known: 1}, false},
+		{"a pause, and later something else", []event.Act{{Do: event.Budget, Pages: 9, Told: at(11)}}, event.Act{Do: event.Pause, Told: late}, true},
+		{"a budget, and later another", []event.Act{{Do: event.Budget, Pages: 9, Told: at(11)}}, event.Act{Do: event.Budget, Pages: 7, Told: late}, false},
+		{"a pause, and later one that is undone", []event.Act{{Do: event.Pause, Told: at(8)}, {Do: event.Undo, Act: 1, Told: at(11)}}, event.Act{Do: event.Pause, Told: late}, false},
+		{"a label, and later another", []event.Act{{Do: event.Irrelevant, URL: u, Told: at(11)}}, event.Act{Do: event.Relevant, URL: u, Told: late}, false},
+		{"a mute, and later one of another place", []event.Act{{Do: event.Mute, Place: "a.example", Told: at(11)}}, event.Act{Do: event.Mute, Place: "b.example", Told: late}, true},
+		{"a mute, and later an undone one", []event.Act{{Do: event.Mute, Place: "a.example", Told: at(9)}, {Do: event.Undo, Act: 1, Told: at(11)}}, event.Act{Do: event.Mute, Place: "a.example", Told: late}, false},
+		{"by an earlier version, without a time", []event.Act{{Do: event.Continue}}, event.Act{Do: event.Pause, Told: late}, true},
+		{"later, of an earlier version", []event.Act{{Do: event.Continue, Told: at(11)}}, event.Act{Do: event.Pause}, true},
+	} {
+		for _, me := range []string{"late", "other", "third"} {
+			w := New(t.Context(), Options{Engine: engine.NewMemory(), Name: me})
+			w.self.Worker = me
+			take := func(of string, number int, a event.Act) {
+				b, err := encodeAct(of, number, a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.takeAct(engine.Record{Log: logActs, Position: engine.Position(number), Data: b}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, a := range c.first {
+				take("other", i+1, a)
+			}
+			take("late", 1, c.then)
+			take("late", 2, event.Act{Do: c.then.Do, URL: u, Place: "c.example", Pages: 5, Told: at(8), Known: len(c.first) + 1}) // its own clock was set back
+			got, err := w.Acts().After(len(c.first))
+			if err != nil || len(got) != 2 || (got[0].Refused == "") != c.holds || got[1].Refused != "" {
+				t.Errorf("%s: %s has %+v, %v", c.name, me, got, err)
+			}
 		}
 	}
 }

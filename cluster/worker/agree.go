@@ -24,7 +24,7 @@ var errUnread = errors.New("what the engine says of the crawl cannot be read: it
 func (w *Worker) agree(ctx context.Context) error {
 	mine := w.o.Plan
 	mine.Shards, mine.Term = cmp.Or(mine.Shards, DefaultShards), cmp.Or(mine.Term, shard.Term)
-	mine.ID = cmp.Or(w.self.Crawl, rand.Text())
+	mine.ID, mine.Format = cmp.Or(w.self.Crawl, rand.Text()), format
 	if mine.Shards < 1 || mine.Shards > 1<<16 {
 		return fmt.Errorf("%d shards: give 1 to %d", mine.Shards, 1<<16)
 	}
@@ -52,6 +52,9 @@ func (w *Worker) agree(ctx context.Context) error {
 	}
 	if err := json.Unmarshal(x.Value, &w.plan); err != nil || w.plan.Shards < 1 || w.plan.Shards > 1<<16 || w.plan.Term <= 0 {
 		return errUnread
+	}
+	if f := cmp.Or(w.plan.Format, 1); f != format {
+		return fmt.Errorf("this crawl was begun by another version of waggle, whose messages have format %d, where this one has %d: go on with the version by which it was begun; to change it, stop all workers, merge their folders (waggle cluster merge), and go on with what comes of it alone", f, format)
 	}
 	if w.self.Crawl != "" && w.self.Crawl != w.plan.ID {
 		return errors.New("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")

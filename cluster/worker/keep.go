@@ -141,7 +141,7 @@ func (w *Worker) round(k *keeper) error {
 func (w *Worker) look(ctx context.Context) error {
 	w.mu.Lock()
 	idle := w.idle && w.taking == 0 && len(w.inbox) == 0 && len(w.changes) == 0
-	activity, all := w.activity, w.all
+	activity, all := w.activity, w.all.Last
 	at := make(map[string]engine.Position)
 	var list []int
 	for n, h := range w.holds {

@@ -196,16 +196,20 @@ func (c *cutEngine) Put(ctx context.Context, key string, value []byte, was engin
 	return c.Engine.Put(ctx, key, value, was)
 }
 
-// A view of an earlier version has no losses.
+// A view of an earlier version has no sum, and one of a version before that no losses.
 func TestViewOfBefore(t *testing.T) {
-	v := view{Links: 7, Done: 300, Till: 5, Last: 1 << 40, Losses: 3}
+	v := view{Links: 7, Done: 300, Till: 5, Last: 1 << 40, Losses: 3, Sum: 5}
 	b := v.encode()
 	if got, err := readView(b); err != nil || got != v {
 		t.Errorf("%+v, %v", got, err)
 	}
-	v.Losses = 0
+	v.Sum = 0
 	if got, err := readView(b[:len(b)-1]); err != nil || got != v {
 		t.Errorf("of an earlier version: %+v, %v", got, err)
+	}
+	v.Losses = 0
+	if got, err := readView(b[:len(b)-2]); err != nil || got != v {
+		t.Errorf("of a version before that: %+v, %v", got, err)
 	}
 	if _, err := readView(append(b[:len(b)-1], 0x80)); err == nil {
 		t.Error("a torn view is taken")

@@ -262,10 +262,10 @@ func (w *Worker) letters(m *crawl.Mail) {
 		}
 		if l.shard < 0 {
 			m.Lessons, m.Moved = append(m.Lessons, l.lessons...), append(m.Moved, l.moved...)
-			all = l.place
+			all = view{Last: l.place, Sum: l.sum}
 			continue
 		}
-		if l.after > all {
+		if l.after > all.Last {
 			kept = append(kept, l)
 			continue
 		}
@@ -279,13 +279,13 @@ func (w *Worker) letters(m *crawl.Mail) {
 		case l.done:
 			held.Done = max(held.Done, l.place)
 		case l.place > 0:
-			held.Links = l.place
+			held.Links, held.Sum = l.place, l.sum
 		}
 		mark(shardState(l.shard), held.encode())
 	}
 	if all != w.all {
 		w.all = all
-		mark(stateAll, view{Last: all}.encode())
+		mark(stateAll, all.encode())
 	}
 	w.inbox = kept
 	w.room.Broadcast()

@@ -276,7 +276,7 @@ func readForAll(b []byte) (r forAll, err error) {
 }
 
 // view is how far a worker's frontier has come in the logs of a shard. It is stored with
-// each turn that moves it, as five uvarint, of which the last may be left out.
+// each turn that moves it, as six uvarint, of which the last two may be left out.
 type view struct {
 	Links engine.Position // in links/N
 	// The links that holders before this one logged in done/N were taken in up to Done;
@@ -284,6 +284,7 @@ type view struct {
 	Done, Till engine.Position
 	Last       engine.Position // the record of done/N that is the condition of the next
 	Losses     int             // how many losses were known when the shard was taken
+	Sum        uint32          // of the record at Links, see sum; 0 = it is not known
 }
 
 func (v view) encode() []byte {
@@ -291,7 +292,8 @@ func (v view) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(v.Done))
 	b = binary.AppendUvarint(b, uint64(v.Till))
 	b = binary.AppendUvarint(b, uint64(v.Last))
-	return binary.AppendUvarint(b, uint64(v.Losses))
+	b = binary.AppendUvarint(b, uint64(v.Losses))
+	return binary.AppendUvarint(b, uint64(v.Sum))
 }
 
 var errView = errors.New("it is damaged")
@@ -309,7 +311,14 @@ func readView(b []byte) (v view, err error) {
 		if n <= 0 || x > mostLosses {
 			return v, errView
 		}
-		v.Losses = int(x)
+		v.Losses, b = int(x), b[n:]
+	}
+	if len(b) > 0 {
+		x, n := binary.Uvarint(b)
+		if n <= 0 || x > math.MaxUint32 {
+			return v, errView
+		}
+		v.Sum = uint32(x)
 	}
 	return v, nil
 }

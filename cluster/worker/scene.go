@@ -40,6 +40,7 @@ type Scene struct {
 	// Full is why what people tell the crawl is no longer taken in, or why something that they
 	// told the worker that looks was not sent; "" for neither.
 	Full    string
+	Acts    int    // that the crawl was told, as far as the worker that looks knows
 	Workers []Seen // by name
 	Losses  []Loss
 }
@@ -157,7 +158,7 @@ func (w *Worker) scene(workers []Status, held map[string]int, over string) Scene
 	if full := cmp.Or(w.acts.full, w.acts.own); full != nil {
 		s.Full = full.Error()
 	}
-	s.Losses = w.losses
+	s.Losses, s.Acts = w.losses, len(w.acts.list)
 	w.mu.Unlock()
 	for _, x := range workers {
 		n, live := held[x.Session]

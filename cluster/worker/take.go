@@ -294,7 +294,7 @@ func (w *Worker) read(list []int) {
 	w.background.Go(func() {
 		err := w.e.Read(w.ctx, links, func(r engine.Record) error {
 			n := of[r.Log]
-			l := letter{shard: n, gen: gens[n], place: r.Position}
+			l := letter{shard: n, gen: gens[n], place: r.Position, sum: sum(r.Data)}
 			var err error
 			if l.after, l.links, err = readLinkRecord(r.Data); err != nil {
 				w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
@@ -321,10 +321,10 @@ func (w *Worker) read(list []int) {
 // readAll reads what is for all workers.
 func (w *Worker) readAll() {
 	w.mu.Lock()
-	from := w.all
+	from := w.all.Last
 	w.mu.Unlock()
 	err := w.e.Read(w.ctx, map[string]engine.Position{logAll: from}, func(r engine.Record) error {
-		l := letter{shard: -1, place: r.Position}
+		l := letter{shard: -1, place: r.Position, sum: sum(r.Data)}
 		a, err := readForAll(r.Data)
 		switch {
 		case err != nil:

@@ -80,7 +80,14 @@ type Plan struct {
 	ID string `json:"id"`
 	// Settings are those of the job, by path; Open fills them in.
 	Settings map[string]string `json:"settings"`
+	// Format is that of the records and keys; Open fills it in. 0 is that of a crawl that was begun
+	// before there was another: 1.
+	Format int `json:"format,omitempty"`
 }
+
+// format is that of the records and keys which this program reads and writes. One that others cannot
+// read, or would read otherwise, is another one.
+const format = 1
 
 // Crawl is what a worker is told of the crawl that it joins.
 type Crawl struct {
@@ -89,7 +96,8 @@ type Crawl struct {
 	Delay    time.Duration // between two requests to a host
 	// Events are those of the folder's log between two marks.
 	Events func(from, to []byte) iter.Seq2[event.Event, error]
-	Acts   crawl.Acts // what people tell this worker, for all; nil = nothing
+	Acts   crawl.Acts         // what people tell this worker, for all; nil = nothing
+	Taken  func() []event.Act // that the folder's log has, in their order; nil = none
 }
 
 // DefaultShards is how many shards a crawl has that is told nothing else.
@@ -156,7 +164,7 @@ type Worker struct {
 	room        sync.Cond
 	taking      int   // shards that were taken and are not live yet
 	started     []int // live, and not read yet
-	all         engine.Position
+	all         view  // of the log all: Last is the position up to which it was taken in, and Sum that of the record there
 	status      Status
 	speed       speed
 	pausedBy    int // how many acts status.Paused knows
@@ -184,7 +192,8 @@ type letter struct {
 	shard   int // of a links log, or of the links of a done log; -1 = for all
 	gen     int
 	place   engine.Position
-	done    bool // the place is one of the done log
+	sum     uint32 // of the record
+	done    bool   // the place is one of the done log
 	after   engine.Position
 	links   []web.Candidate
 	lessons []crawl.Lesson
@@ -272,6 +281,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err != nil {
 		return err
 	}
+	if err := w.sameHistory(ctx, views); err != nil {
+		return err
+	}
 	if _, err := f.Commit(ctx, web.Turn{State: map[string][]byte{stateSelf: b}}); err != nil {
 		return err
 	}
@@ -325,7 +337,7 @@ func (w *Worker) views(ctx context.Context) (map[int]view, error) {
 	if err == nil && b != nil {
 		var v view
 		if v, err = readView(b); err == nil {
-			w.all = v.Last
+			w.all = v
 		}
 	}
 	return views, err

@@ -317,7 +317,7 @@ func showWorkers(m *job.Maker) func(worker.Scene) {
 // workersOf are the workers of a scene as a folder keeps them.
 func workersOf(s worker.Scene) collection.Workers {
 	s = s.Settled()
-	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Full: s.Full, Workers: []collection.Worker{}}
+	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Full: s.Full, Acts: s.Acts, Workers: []collection.Worker{}}
 	labels := map[int]bool{}
 	for _, w := range s.Workers {
 		for _, n := range w.Standing.Labels {

@@ -21,12 +21,13 @@ import (
 	"time"
 )
 
-// certificate writes server.pem and server-key.pem for 127.0.0.1 into a folder.
-func certificate(t *testing.T, dir string) {
+// certificate writes server.pem and server-key.pem for 127.0.0.1 into a folder, valid from so long ago
+// and for as long from now on.
+func certificate(t *testing.T, dir string, valid time.Duration) {
 	t.Helper()
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	draft := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "engine"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "engine"}, NotBefore: time.Now().Add(-valid), NotAfter: time.Now().Add(valid),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -40,16 +41,14 @@ func certificate(t *testing.T, dir string) {
 	}
 }
 
-// TestWorkersByAccounts crawls by an engine with the configuration of the guide, with TLS and
-// accounts. No file of the workers holds the password; who has none, and a worker of another
-// crawl, sees and steers nothing.
-func TestWorkersByAccounts(t *testing.T) {
-	t.Parallel()
-	const password = "a-secret-of-workers"
-	c := newCrew(t, 12, 4, 10*time.Millisecond)
-	certificate(t, c.dir)
+// serveSecured serves the engine, with the configuration of the guide, TLS and accounts, in a process of
+// its own, and returns its host and port. valid is for how long its certificate was valid and will be.
+func (c *crew) serveSecured(password string, valid time.Duration) (listen string) {
+	t := c.T
+	t.Helper()
+	certificate(t, c.dir, valid)
 	free := must(net.Listen("tcp", "127.0.0.1:0"))
-	listen := free.Addr().String()
+	listen = free.Addr().String()
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +70,19 @@ func TestWorkersByAccounts(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || strings.Contains(line, password) {
 		t.Fatalf("the engine says %q, %v", line, err)
 	}
-	ca := filepath.Join(c.dir, "server.pem")
-	c.engine = "tls://worker:" + password + "@" + listen
+	c.engine, c.ca = "tls://worker:"+password+"@"+listen, filepath.Join(c.dir, "server.pem")
+	return listen
+}
+
+// TestWorkersByAccounts crawls by an engine with the configuration of the guide, with TLS and
+// accounts. No file of the workers holds the password; who has none, and a worker of another
+// crawl, sees and steers nothing.
+func TestWorkersByAccounts(t *testing.T) {
+	t.Parallel()
+	const password = "a-secret-of-workers"
+	c := newCrew(t, 12, 4, 10*time.Millisecond)
+	listen := c.serveSecured(password, time.Hour)
+	ca := c.ca
 	c.args = []string{"--workers", fmt.Sprint(atATime), "--join-ca", ca}
 	hands := []*hand{c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")}
 	c.finish(hands...)

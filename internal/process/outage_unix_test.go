@@ -143,7 +143,7 @@ func (c *crew) awaitScene(what string, is func(worker.Scene) bool) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	defer cancel()
-	e, err := jetstream.Open(ctx, jetstream.Options{URL: c.engine, Crawl: "crawl"})
+	e, err := jetstream.Open(ctx, jetstream.Options{URL: c.engine, Crawl: "crawl", CA: c.ca})
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -151,15 +151,21 @@ func TestToldLate(t *testing.T) {
 	}
 	steer(w0, "relevant", "http://"+siteName(1)+"/none")
 	steer(w0, "budget", "1000")
+	// It is told to pause, and later the other one, which does not know of that, to go on.
+	steer(w0, "pause")
+	steer(w1, "continue")
 	lists(w0, "waits                 relevant http://s0.example/0", "waits                 budget 1000")
 	c.args = nil
 	// The other one comes back first: it hears of them when the first one does.
 	w1 = c.start("w1", "--workers-min", "2")
+	w1.says("waits for 2 workers", 1)
 	w0 = c.start("w0", "--workers-min", "2")
 	c.finish(w0, w1)
-	want := []string{"1 relevant http://s0.example/0", "2 relevant http://s1.example/none", "3 budget 1000"}
+	want := []string{"1 continue", "2 relevant http://s0.example/0", "3 relevant http://s1.example/none", "4 budget 1000", "5 pause"}
 	for _, h := range []*hand{w0, w1} {
-		if got := h.told(3); !slices.Equal(got, want) {
+		got := h.told(5)
+		pause, why, _ := strings.Cut(got[4], "the worker that was told it at ")
+		if !slices.Equal(append(slices.Clip(got[:4]), pause), want) || !strings.Contains(why, "before act 1, continue, was told at") {
 			t.Errorf("%s has %q", h.dir, got)
 		}
 		lists(h, "relevant http://s1.example/none: not done, no worker that was heard of has a page of this address")

@@ -33,6 +33,9 @@ type crew struct {
 	server *exec.Cmd // the engine, where it has a process of its own
 	listen string
 	kept   string // the engine's folder; "" = in dir
+	ca     string // by what it is known; "" = it has no TLS
+	// program is what workers run; "" = waggle.
+	program string
 	// complaints are what engines said.
 	complaints said
 }
@@ -121,6 +124,9 @@ func (c *crew) start(name string, more ...string) *hand {
 		args = append(args, c.begin()...)
 	}
 	h.cmd = waggleCommand(append(append(args, c.args...), more...))
+	if c.program != "" {
+		h.cmd.Path = c.program
+	}
 	h.cmd.Env = append(h.cmd.Environ(), c.env...)
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
 	if err := h.cmd.Start(); err != nil {

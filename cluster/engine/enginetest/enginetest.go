@@ -150,6 +150,13 @@ func (s *script) run(ctx context.Context, d *datadriven.TestData) (out string, e
 	case "end":
 		r, err := s.e.End(ctx, args[0])
 		return fmt.Sprintf("%d %s\n", s.place(args[0], r.Position), r.Data), err
+	case "first":
+		of := args[0] // the log of the position
+		if len(args) > 2 {
+			of = args[2]
+		}
+		r, err := s.e.First(ctx, args[0], s.position(of, args[1]))
+		return fmt.Sprintf("%d %s\n", s.place(args[0], r.Position), r.Data), err
 	case "put", "remove":
 		return s.put(ctx, args, d.Cmd == "remove")
 	case "get":
@@ -250,7 +257,8 @@ func refusals(t *testing.T, h Host, name string) {
 		_, err4 := e.End(ctx, bad)
 		_, err5 := e.List(ctx, bad+"*")
 		err6 := e.Read(ctx, map[string]engine.Position{bad: 0}, func(engine.Record) error { return nil })
-		for i, err := range []error{err1, err2, err3, err4, err5, err6} {
+		_, err7 := e.First(ctx, bad, 0)
+		for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
 			if !errors.Is(err, engine.ErrName) {
 				t.Errorf("call %d takes the name %.20q: %v", i+1, bad, err)
 			}
@@ -407,6 +415,7 @@ func stopped(t *testing.T, h Host, name string) {
 		func(ctx context.Context) error { _, err := e.Get(ctx, "key"); return err },
 		func(ctx context.Context) error { _, err := e.List(ctx, ""); return err },
 		func(ctx context.Context) error { _, err := e.End(ctx, "log"); return err },
+		func(ctx context.Context) error { _, err := e.First(ctx, "log", 1); return err },
 		func(ctx context.Context) error {
 			return e.Read(ctx, map[string]engine.Position{"log": 0}, func(engine.Record) error { return nil })
 		},

@@ -495,6 +495,25 @@ func (e *Engine) End(ctx context.Context, log string) (r engine.Record, err erro
 	return r, err
 }
 
+// First implements engine.Engine.
+func (e *Engine) First(ctx context.Context, log string, from engine.Position) (r engine.Record, err error) {
+	if err := engine.CheckName(log); err != nil {
+		return r, err
+	}
+	r.Log = log
+	err = e.again(ctx, func(ctx context.Context) error {
+		m, err := e.stream.GetMsg(ctx, max(1, uint64(from)), jetstream.WithGetMsgSubject(e.subject(log)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err == nil {
+			r.Position, r.Data = engine.Position(m.Sequence), m.Data
+		}
+		return err
+	})
+	return r, err
+}
+
 // Get implements engine.Engine.
 func (e *Engine) Get(ctx context.Context, key string) (x engine.Entry, err error) {
 	if err := engine.CheckName(key); err != nil {
