@@ -48,6 +48,12 @@ type anthelion struct {
 	hosts map[uint64]hostTally
 	class [2]bayes
 	brood []byte // by page fetched: 1 a relevant page came of it, 2 another
+
+	// What the score of each link is made of, as it is at the present counts: all that waits is
+	// scored anew every few pages, and logarithms were a third of a score. See settle and weigh.
+	exploring    bool                    // the next page is to be one of a random host
+	prior, sizes float64                 // logarithms of the odds of a link, of the shares of features
+	odds         [addressDim + 4]float64 // ln (n_good+1)/(n_bad+1) of each feature
 }
 
 type hostTally struct{ good, bad uint32 }
@@ -83,19 +89,18 @@ func newAnthelion(o Options) (Scorer, error) {
 		value: int(o.set("value")), every: int(o.set("every")), seed: o.Seed, hosts: make(map[uint64]hostTally),
 	}
 	a.journal = newEndlessJournal("anthelion-like", o, a)
+	a.settle()
 	return a, nil
 }
 
 // Extract keeps nothing: all is in the address and the memory.
 func (*anthelion) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) }
 
-// features are those of a candidate: the words of its address, sorted, each
-// once, then the flags.
-func (a *anthelion) features(c *web.Candidate) []uint16 {
+// features puts the features of a candidate into out, which is empty: the words of its address,
+// sorted, each once, then the flags.
+func (a *anthelion) features(out []uint16, c *web.Candidate) []uint16 {
 	var room [32]string
-	words := a.analyzer.AppendWords(room[:0], c.URL.String())
-	out := make([]uint16, 0, len(words)+3)
-	for _, w := range words {
+	for _, w := range a.analyzer.AppendWords(room[:0], c.URL.String()) {
 		out = append(out, uint16(xxh3.HashString(w)%addressDim))
 	}
 	slices.Sort(out)
@@ -141,13 +146,13 @@ func (a *anthelion) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	} else {
 		line = append(line, 0, 0, 0, 0)
 	}
-	for _, f := range a.features(c) {
+	for _, f := range a.features(nil, c) {
 		line = binary.LittleEndian.AppendUint16(line, f)
 	}
-	explored := a.explores()
+	explored := a.exploring
 	if a.add(line) {
 		a.apply(&entry{b: line})
-		if explored || a.explores() || a.t%a.every == 0 {
+		if explored || a.exploring || a.t%a.every == 0 {
 			a.ask()
 		}
 	}
@@ -172,27 +177,36 @@ func (a *anthelion) apply(e *entry) {
 		if f := e.uint16(); int(f) < len(b.count) {
 			b.count[f]++
 			b.features++
+			a.weigh(f)
 		}
 	}
 	if flags&2 != 0 && int(page) < len(a.brood) {
 		a.brood[page] |= 2 - relevant
 	}
 	a.brood = append(a.brood, 0)
+	a.settle()
 }
 
-// explores tells whether the next page is to be one of a random host.
-func (a *anthelion) explores() bool {
+// settle works out what all links share at the present counts.
+func (a *anthelion) settle() {
 	lambda := a.lambda * a.decay / (a.decay + float64(a.t))
-	return fraction(draw(a.seed, 0, uint64(a.t))) < lambda
+	a.exploring = fraction(draw(a.seed, 0, uint64(a.t))) < lambda
+	bad, good := &a.class[0], &a.class[1]
+	a.prior = math.Log(float64(good.links+1) / float64(bad.links+1))
+	a.sizes = math.Log(float64(bad.features+uint32(len(bad.count))) / float64(good.features+uint32(len(good.count))))
+}
+
+// weigh works out the odds of a feature at the present counts.
+func (a *anthelion) weigh(f uint16) {
+	a.odds[f] = math.Log(float64(a.class[1].count[f]+1) / float64(a.class[0].count[f]+1))
 }
 
 // probability is naive Bayes with add-one smoothing.
 func (a *anthelion) probability(c *web.Candidate) float64 {
-	bad, good := &a.class[0], &a.class[1]
-	z := math.Log(float64(good.links+1) / float64(bad.links+1))
-	sizes := math.Log(float64(bad.features+uint32(len(bad.count))) / float64(good.features+uint32(len(good.count))))
-	for _, f := range a.features(c) {
-		z += math.Log(float64(good.count[f]+1)/float64(bad.count[f]+1)) + sizes
+	var room [40]uint16
+	z := a.prior
+	for _, f := range a.features(room[:0], c) {
+		z += a.odds[f] + a.sizes
 	}
 	return 1 / (1 + math.Exp(-z))
 }
@@ -202,7 +216,7 @@ func (a *anthelion) probability(c *web.Candidate) float64 {
 func (a *anthelion) Score(c *web.Candidate) float64 {
 	p := a.probability(c)
 	host := hostHash(c.URL)
-	if a.explores() {
+	if a.exploring {
 		return fraction(draw(a.seed, 1, uint64(a.t), host)) + 1e-6*p
 	}
 	h := a.hosts[host]
@@ -248,6 +262,8 @@ func gamma(r *rand.Rand, a float64) float64 {
 	}
 }
 
+// Steady tells that several goroutines may call Score at a time.
+func (*anthelion) Steady()                      {}
 func (*anthelion) Rescores() bool               { return true }
 func (a *anthelion) Restore(state []byte) error { return a.restore(state, a.apply) }
 
@@ -289,4 +305,8 @@ func (a *anthelion) readSnapshot(r *wire.Reader) {
 		}
 	}
 	a.brood = []byte(r.String())
+	for f := range a.odds {
+		a.weigh(uint16(f))
+	}
+	a.settle()
 }

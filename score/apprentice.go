@@ -258,6 +258,8 @@ func oddsOf(relevance byte) float64 {
 	return math.Log(r / (1 - r))
 }
 
+// Steady tells that several goroutines may call Score at a time.
+func (*apprenticeScorer) Steady()                      {}
 func (*apprenticeScorer) Rescores() bool               { return true }
 func (a *apprenticeScorer) Restore(state []byte) error { return a.restore(state, a.apply) }
 

@@ -170,6 +170,7 @@ func crawls(t *testing.T, make func() Scorer) {
 			t.Fatalf("two runs differ:\n%s\n\n%s", strings.Join(log, "\n"), strings.Join(again, "\n"))
 		}
 		alone(t, whole, queue)
+		steady(t, whole, queue)
 		if !whole.Rescores() {
 			settled(t, whole, queue, log)
 		}
@@ -227,6 +228,29 @@ func alone(t *rapid.T, s Scorer, found []web.Candidate) {
 			t.Fatalf("Score changed its candidate from %+v to %+v", c, again)
 		}
 	}
+}
+
+// steady checks that a scorer which says that several goroutines may ask it for scores gives
+// each of them the same ones.
+func steady(t *rapid.T, s Scorer, found []web.Candidate) {
+	if _, ok := s.(interface{ Steady() }); !ok {
+		return
+	}
+	want := make([]float64, len(found))
+	for i := range found {
+		want[i] = s.Score(&found[i])
+	}
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			for i, c := range found {
+				if got := s.Score(&c); got != want[i] {
+					t.Errorf("%s scores %v alone, and %v beside others", c.URL, want[i], got)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // number checks that priorities are numbers, those of damaged links too.
