@@ -50,7 +50,7 @@ type MergeReport struct {
 //	archives    the exchanges of all, by time, byte by byte as they are
 //	event logs  the events of all, by time; one start and one end of the crawl for each
 //	            time that any of them ran; of what all of them did, such as acts, one
-//	frontiers   see frontier.Merge; what is set aside of muted places waits again
+//	frontiers   see frontier.Merge; muted links wait again
 //	set-up      and what scorer and judge learnt: of the worker with most pages
 //
 // A page that two workers have, as one was lost with it and another fetched it again, is
@@ -440,9 +440,9 @@ func (m *merge) best() *source {
 	return slices.MaxFunc(m.sources, func(a, b *source) int { return cmp.Compare(a.pages, b.pages) })
 }
 
-// takeAside has the links wait that workers have set aside as they are in muted places: the next
-// run sets those aside that are muted still.
-func (m *merge) takeAside(f *frontier.Frontier) error {
+// takeMuted has the muted links wait that workers keep: the next run takes those out that are
+// muted still.
+func (m *merge) takeMuted(f *frontier.Frontier) error {
 	var turn web.Turn
 	commit := func() error {
 		_, err := f.Commit(m.ctx, turn)
@@ -450,7 +450,7 @@ func (m *merge) takeAside(f *frontier.Frontier) error {
 		return err
 	}
 	for _, s := range m.sources {
-		for c, err := range crawl.SetAside(s.remains.State) {
+		for c, err := range crawl.Muted(s.remains.State) {
 			if err != nil {
 				return s.damaged(err)
 			}
@@ -505,7 +505,7 @@ func (m *merge) mergeFrontiers() error {
 			}
 		}
 	}
-	if err := m.takeAside(f); err != nil {
+	if err := m.takeMuted(f); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	lost := &losses{known: map[string]bool{}}

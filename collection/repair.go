@@ -478,7 +478,7 @@ func (r *repair) count(e event.Entry) {
 		for _, u := range ev.URLs {
 			h := hashOf(u.String())
 			if delete(r.muted, h); ev.Reason == web.ReasonMuted {
-				r.muted[h] = true // it is set aside
+				r.muted[h] = true // it is kept as a muted link
 			} else {
 				r.gone[h] = e.Number
 			}

@@ -193,7 +193,7 @@ func (r *repair) apply(e entry) error {
 			r.offer(e, web.Candidate{URL: f.URL, Kind: cmp.Or(f.Link, web.LinkSeed), Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
-		r.aside(e, web.Candidate{Kind: web.LinkSeed, Priority: crawl.SeedPriority}, ev.Skipped)
+		r.waitMuted(e, web.Candidate{Kind: web.LinkSeed, Priority: crawl.SeedPriority}, ev.Skipped)
 	case event.Fetched:
 		if e.made && r.endUnknown() {
 			r.depths[ev.URL] = ev.Depth
@@ -205,13 +205,13 @@ func (r *repair) apply(e entry) error {
 			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: cmp.Or(f.Link, web.LinkA), Depth: ev.Depth + 1, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
-		r.aside(e, web.Candidate{From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1}, ev.Skipped)
+		r.waitMuted(e, web.Candidate{From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1}, ev.Skipped)
 	case event.Received:
 		for _, f := range ev.Queued {
 			r.offer(e, web.Candidate{URL: f.URL, From: ev.From, Kind: web.LinkA, Depth: ev.Depth, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
-		r.aside(e, web.Candidate{From: ev.From, Kind: web.LinkA, Depth: ev.Depth}, ev.Skipped)
+		r.waitMuted(e, web.Candidate{From: ev.From, Kind: web.LinkA, Depth: ev.Depth}, ev.Skipped)
 	case event.Failed:
 		r.failed(e, ev)
 	case event.Dropped:
@@ -243,7 +243,7 @@ func (r *repair) failed(e entry, f event.Failed) {
 	default:
 		skipped := []event.Skipped{{URL: f.To, Reason: f.Reason}}
 		r.refused(skipped)
-		r.aside(e, web.Candidate{From: f.URL, Kind: web.LinkRedirect, Depth: f.Depth, Redirects: 1, Priority: f.Priority}, skipped)
+		r.waitMuted(e, web.Candidate{From: f.URL, Kind: web.LinkRedirect, Depth: f.Depth, Redirects: 1, Priority: f.Priority}, skipped)
 	}
 }
 
@@ -255,7 +255,7 @@ func (r *repair) later(e entry) bool { return r.logMark >= 0 && !e.known }
 // before the event.
 func (r *repair) dropped(e entry, d event.Dropped) error {
 	if e.known || r.logMark < 0 && r.rebuilt.SeenWhole || d.Reason == web.ReasonMuted {
-		return nil // the seen-set knows better; and what is muted waits, see aside
+		return nil // the seen-set knows better; and what is muted waits, see waitMuted
 	}
 	if err := r.commit(); err != nil {
 		return err
@@ -285,9 +285,9 @@ func (r *repair) refused(list []event.Skipped) {
 	}
 }
 
-// aside has links wait that were found in a muted place, unless the states of the old frontier
-// have them: the next run sets them aside where the place is muted still.
-func (r *repair) aside(e entry, like web.Candidate, list []event.Skipped) {
+// waitMuted has links wait that were found in a muted place, unless the states of the old frontier
+// have them: the next run takes them out where the place is muted still.
+func (r *repair) waitMuted(e entry, like web.Candidate, list []event.Skipped) {
 	if e.known && r.rebuilt.States {
 		return
 	}
@@ -378,7 +378,7 @@ func (r *repair) offer(e entry, c web.Candidate) {
 			r.repaid[h] = struct{}{}
 		}
 	case frontier.Dropped:
-		if aside := r.muted[h] && !r.rebuilt.States; !aside && (e.known || !r.rebuilt.States || r.leaves(e, c.URL)) {
+		if muted := r.muted[h] && !r.rebuilt.States; !muted && (e.known || !r.rebuilt.States || r.leaves(e, c.URL)) {
 			return
 		}
 	case frontier.Unknown:

@@ -27,15 +27,15 @@ func (a *actsOf) After(n int) ([]event.Act, error) {
 	return a.acts[n : n+1], nil
 }
 
-// setAsideIn are the addresses that the frontier of a crawl has set aside.
-func setAsideIn(t *testing.T, dir string) (out []string) {
+// mutedIn are the addresses of the muted links that the frontier of a crawl keeps.
+func mutedIn(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	r, err := frontier.Examine(At(dir).FrontierDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for c, err := range crawl.SetAside(r.State) {
+	for c, err := range crawl.Muted(r.State) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +44,8 @@ func setAsideIn(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// What a crawl has set aside of a muted place is kept by a repair, or waits after it: the next
-// run sets it aside again, and none of it is lost.
+// What a crawl keeps of a muted place is kept by a repair, or waits after it: the next
+// run takes it out again, and none of it is lost.
 func TestRepairMuted(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
@@ -67,12 +67,12 @@ func TestRepairMuted(t *testing.T) {
 	before := copyOf(t, dir)
 	pages = 6
 	run()
-	aside := setAsideIn(t, dir)
-	if len(aside) == 0 {
+	muted := mutedIn(t, dir)
+	if len(muted) == 0 {
 		t.Fatal("the test needs links of a muted place")
 	}
 	kept := func(dir string) []string {
-		all := append(setAsideIn(t, dir), waitingIn(t, dir)...)
+		all := append(mutedIn(t, dir), waitingIn(t, dir)...)
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
@@ -84,7 +84,7 @@ func TestRepairMuted(t *testing.T) {
 		}
 		repairNow(t, own, what)
 		if diff := cmp.Diff(want, kept(own)); diff != "" {
-			t.Errorf("%s: what waits or is set aside (-before +repaired):\n%s", what, diff)
+			t.Errorf("%s: what waits or is muted (-before +repaired):\n%s", what, diff)
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -86,26 +86,23 @@ type Told struct {
 	Expected float64 `json:"expected,omitempty"`
 }
 
-// againDir is the folder of the rounds.
-const againDir = "again"
-
 // Round is round n of a collection, whose round 0 is c.
 func (c Collection) Round(n int) Collection {
 	if n == 0 {
 		return c
 	}
-	return At(filepath.Join(c.dir, againDir, fmt.Sprintf("%04d", n)))
+	return At(filepath.Join(c.dir, store.RoundsDir, store.RoundName(n)))
 }
 
 // Rounds is the number of the last round of a collection; 0 where there is none but the
 // first crawl.
 func (c Collection) Rounds() (last int, err error) {
-	entries, err := os.ReadDir(filepath.Join(c.dir, againDir))
+	entries, err := os.ReadDir(filepath.Join(c.dir, store.RoundsDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && e.IsDir() && c.Round(n).dir == filepath.Join(c.dir, againDir, e.Name()) {
+		if n, ok := store.RoundNumber(e.Name()); ok && e.IsDir() {
 			last = max(last, n)
 		}
 	}
@@ -130,10 +127,10 @@ func (c Collection) numbered() (first Collection, n int, err error) {
 		return first, 0, err
 	}
 	first = At(filepath.Dir(filepath.Dir(dir)))
-	if n, err = strconv.Atoi(filepath.Base(dir)); err != nil || n < 1 || first.Round(n).dir != dir {
-		return first, 0, nil
+	if n, ok := store.RoundNumber(filepath.Base(dir)); ok && filepath.Base(filepath.Dir(dir)) == store.RoundsDir {
+		return first, n, nil
 	}
-	return first, n, nil
+	return first, 0, nil
 }
 
 // KnownFile is the path of known.jsonl.

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -386,7 +385,6 @@ func (x Recorded) finish(b *builder) error { return Exchange(x).finish(b) }
 const (
 	crawlArchive = "archive"
 	crawlJob     = "job.yaml"
-	crawlAgain   = "again" // holds the rounds, as package collection has it
 )
 
 // Crawl is the folder of a crawl: its archive, its rules for addresses and, as
@@ -516,12 +514,12 @@ func (x Crawl) earlier() (archives []string, err error) {
 		return nil, err
 	}
 	rounds := filepath.Dir(dir)
-	n, err := strconv.Atoi(filepath.Base(dir))
-	if err != nil || n < 1 || filepath.Base(rounds) != crawlAgain {
+	n, ok := store.RoundNumber(filepath.Base(dir))
+	if !ok || filepath.Base(rounds) != store.RoundsDir {
 		return nil, nil
 	}
 	for i := n - 1; i > 0; i-- {
-		archives = append(archives, filepath.Join(rounds, fmt.Sprintf("%04d", i), crawlArchive))
+		archives = append(archives, filepath.Join(rounds, store.RoundName(i), crawlArchive))
 	}
 	return append(archives, filepath.Join(filepath.Dir(rounds), crawlArchive)), nil
 }

@@ -309,7 +309,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	case about.Do == event.Pause || about.Do == event.Continue:
 		d.Control.Pause(d.paused())
 	case about.Do == event.Mute && a.Do == event.Undo:
-		d.step.offerAside()
+		d.step.offerMuted()
 	}
 	d.step.store(&out.Turn)
 	if err := d.settle(ctx, now, nil, out); err != nil {

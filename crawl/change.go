@@ -156,7 +156,7 @@ func (s *Step) leave(now time.Time, links []web.Candidate, why web.Reason) (Outc
 	var turn web.Turn
 	for _, c := range links {
 		if why == web.ReasonMuted {
-			if err := s.setAside(&c, false); err != nil {
+			if err := s.keepMuted(&c, false); err != nil {
 				return Outcome{}, err
 			}
 		}

@@ -139,7 +139,7 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason})
 			}
 			if reason == web.ReasonMuted && fate[i] != web.Raised {
-				if err := s.setAside(&c.Candidate, true); err != nil {
+				if err := s.keepMuted(&c.Candidate, true); err != nil {
 					return nil, nil, web.Turn{}, err
 				}
 			}

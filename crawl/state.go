@@ -38,8 +38,8 @@ type progress struct {
 	Renders [web.RenderKinds]web.Renders `json:"renders,omitzero"`
 	// Renewing: what was fetched is being judged anew by other keywords.
 	Renewing bool `json:"renewing,omitempty"`
-	// Aside is what is set aside of muted places.
-	Aside asideState `json:"aside,omitzero"`
+	// Muted is what is kept of links of muted places.
+	Muted mutedState `json:"aside,omitzero"` // aside: as stored crawls have it
 	// GivenBack is how many of Again.Left were asked for after all.
 	GivenBack int `json:"given_back,omitempty"`
 }

@@ -144,17 +144,17 @@ type Step struct {
 	// What people told the crawl, the relevant pages by the hashes of their addresses,
 	// and the last links that were fetched, by which a label teaches the scorer; nil
 	// where nobody can tell the crawl anything.
-	steering   actState
-	earlier    int // acts that earlier runs took in
-	relevant   map[uint64]struct{}
-	out        map[uint64]struct{} // pages that are no harvest for a reason
-	recent     *recentLinks
-	examples   []web.URL                         // that a person gave the judge
-	state      func(name string) ([]byte, error) // of the frontier; nil = nothing was stored
-	knownAside map[uint64]float64                // priorities of links that are set aside, by the hash of the address; some of them
-	lastPart   []byte                            // of what is set aside, see setAside; nil = the next link begins another
-	words      []string                          // the keywords of the topic
-	sharing    *peerState                        // with other workers; nil without
+	steering      actState
+	earlier       int // acts that earlier runs took in
+	relevant      map[uint64]struct{}
+	out           map[uint64]struct{} // pages that are no harvest for a reason
+	recent        *recentLinks
+	examples      []web.URL                         // that a person gave the judge
+	state         func(name string) ([]byte, error) // of the frontier; nil = nothing was stored
+	knownMuted    map[uint64]float64                // priorities of muted links, by the hash of the address; some of them
+	lastMutedPart []byte                            // of the muted links, see keepMuted; nil = the next link begins another
+	words         []string                          // the keywords of the topic
+	sharing       *peerState                        // with other workers; nil without
 	linkBuffers
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.

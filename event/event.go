@@ -173,7 +173,7 @@ type SiteFile struct {
 }
 
 // Received says what became of links of a page after that of the page: another worker of the
-// crawl fetched it, or the links were set aside as they were in a muted place.
+// crawl fetched it, or the links were kept as muted ones until then.
 type Received struct {
 	At
 	From    web.URL   `json:"from,omitzero"` // the page

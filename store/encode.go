@@ -110,20 +110,6 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 	return bytes.Clone(r.out.Bytes()), nil
 }
 
-// siteFile writes the file of a site that was asked for beside a page, as something that
-// was asked for with it.
-func (r *renderer) siteFile(f *web.SiteFile) error {
-	if f == nil || f.Response == nil {
-		return nil
-	}
-	if robots := f.Response.Robots; robots != nil {
-		if err := r.exchange(robots, nil, ""); err != nil {
-			return err
-		}
-	}
-	return r.exchange(f.Response, nil, "other")
-}
-
 // EncodeResponse renders a response, with its request where that is known, and
 // no metadata.
 func (e *encoder) EncodeResponse(p *web.Response) ([]byte, error) {
@@ -133,39 +119,6 @@ func (e *encoder) EncodeResponse(p *web.Response) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.Clone(r.out.Bytes()), nil
-}
-
-// rendering writes what a browser made of a response, before that: what the page asked for,
-// and the document that it became. So a reader knows the document when it comes to the
-// response.
-func (r *renderer) rendering(p *web.Response) error {
-	by := p.Rendering
-	if by == nil {
-		return nil
-	}
-	for _, res := range by.Resources {
-		if res.Robots != nil {
-			if err := r.exchange(res.Robots, nil, ""); err != nil {
-				return err
-			}
-		}
-		if err := r.exchange(res.Response, nil, res.Type); err != nil {
-			return err
-		}
-	}
-	if by.Body == nil {
-		return nil
-	}
-	r.begin("conversion", recordID("conversion", p.URL.String(), p.Started), by.Started)
-	r.field("WARC-Target-URI", p.URL.String())
-	r.field("WARC-Refers-To", recordID("response", p.URL.String(), p.Started))
-	if by.Ended == web.ReasonRenderSize {
-		r.field("WARC-Truncated", "length")
-	}
-	r.field("Content-Type", typeRendered)
-	r.block = r.block[:0]
-	r.finish(by.Body, false)
-	return nil
 }
 
 // exchange writes the records of one response; x is nil for one that has

@@ -17,43 +17,43 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Links of places that a person muted are set aside, so that they come back when that is
+// Links of places that a person muted are kept as muted links, so that they come back when that is
 // undone:
 //
-//	waits in the frontier ──mute──► set aside ──undo──► offered to the frontier again
+//	waits in the frontier ──mute──►   muted   ──undo──► offered to the frontier again
 //	found on a page ─────muted────►     ▲                  │
 //	                                    └── still muted ◄──┘
 //
 // They lie among the states of the frontier, and change in the turns of which they are part:
 //
-//	muted/HASH  a link set aside, as JSON; HASH is that of its address, 8 bytes, big-endian
+//	muted/HASH  a muted link, as JSON; HASH is that of its address, 8 bytes, big-endian
 //	muted.N     the hashes of up to linksOfPart of them, in the order in which they came
 //
 // What is offered again is read one part at a time, so memory does not grow with the links.
 const (
-	prefixAside = "muted/"
-	prefixPart  = "muted."
-	linksOfPart = 512
+	prefixMuted     = "muted/"
+	prefixMutedPart = "muted."
+	linksOfPart     = 512
 	// mostParts is how many parts there may be for links that are found in muted places: a page can
-	// lead to as many addresses there as it likes. Those that waited are all set aside.
+	// lead to as many addresses there as it likes. Those that waited are all kept.
 	mostParts = 2048
-	// mostKnown bounds the links of which it is remembered that they are set aside: the menu of a
+	// mostKnownMuted bounds the links of which it is remembered that they are kept: the menu of a
 	// muted host is on each page of another, and a look at the states waits for what is being written.
-	mostKnown = 1 << 16
+	mostKnownMuted = 1 << 16
 )
 
-// asideState says which parts there are. It is stored with every turn.
-type asideState struct {
+// mutedState says which parts there are. It is stored with every turn.
+type mutedState struct {
 	First int `json:"first,omitempty"` // the parts from First on are there
 	Next  int `json:"next,omitempty"`  // those from Next on are not
 	Until int `json:"until,omitempty"` // those before Until are to be offered again
 }
 
-func asideName(hash uint64) string {
-	return string(binary.BigEndian.AppendUint64([]byte(prefixAside), hash))
+func mutedName(hash uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte(prefixMuted), hash))
 }
 
-func partName(n int) string { return prefixPart + strconv.Itoa(n) }
+func mutedPartName(n int) string { return prefixMutedPart + strconv.Itoa(n) }
 
 // stored is a state as it will be after this turn, nil if there is none.
 func (s *Step) stored(name string) ([]byte, error) {
@@ -63,41 +63,41 @@ func (s *Step) stored(name string) ([]byte, error) {
 	return s.state(name)
 }
 
-// setAside keeps a link of a muted place. Of an address that was found several times it keeps
+// keepMuted keeps a link of a muted place. Of an address that was found several times it keeps
 // the link with the highest priority. found tells that it did not wait.
-func (s *Step) setAside(c *web.Candidate, found bool) error {
+func (s *Step) keepMuted(c *web.Candidate, found bool) error {
 	hash := hashOf(c.URL)
-	if known, ok := s.knownAside[hash]; ok && known >= c.Priority {
+	if known, ok := s.knownMuted[hash]; ok && known >= c.Priority {
 		return nil
 	}
-	before, err := s.stored(asideName(hash))
+	before, err := s.stored(mutedName(hash))
 	if err != nil {
 		return err
 	}
 	if was := (web.Candidate{}); len(before) > 0 && json.Unmarshal(before, &was) == nil {
 		if was.Priority < c.Priority {
-			s.fresh[asideName(hash)] = appendAside(c)
+			s.fresh[mutedName(hash)] = appendMuted(c)
 		}
-		s.knowAside(hash, max(was.Priority, c.Priority))
+		s.knowMuted(hash, max(was.Priority, c.Priority))
 		return nil
 	}
-	if n := &s.count.Aside; found && n.Next-n.First >= mostParts {
+	if n := &s.count.Muted; found && n.Next-n.First >= mostParts {
 		return nil
 	}
-	s.knowAside(hash, c.Priority)
-	s.fresh[asideName(hash)] = appendAside(c)
-	s.list(hash)
+	s.knowMuted(hash, c.Priority)
+	s.fresh[mutedName(hash)] = appendMuted(c)
+	s.listMuted(hash)
 	return nil
 }
 
-func (s *Step) knowAside(hash uint64, priority float64) {
-	if s.knownAside == nil || len(s.knownAside) == mostKnown {
-		s.knownAside = map[uint64]float64{}
+func (s *Step) knowMuted(hash uint64, priority float64) {
+	if s.knownMuted == nil || len(s.knownMuted) == mostKnownMuted {
+		s.knownMuted = map[uint64]float64{}
 	}
-	s.knownAside[hash] = priority
+	s.knownMuted[hash] = priority
 }
 
-func appendAside(c *web.Candidate) []byte {
+func appendMuted(c *web.Candidate) []byte {
 	kept := *c
 	kept.Priority = max(-math.MaxFloat64, min(c.Priority, math.MaxFloat64)) // JSON has no infinity
 	b, err := json.Marshal(kept)
@@ -107,33 +107,33 @@ func appendAside(c *web.Candidate) []byte {
 	return b
 }
 
-// list adds a hash to the last part, or begins another.
-func (s *Step) list(hash uint64) {
-	n := &s.count.Aside
-	if s.lastPart == nil || len(s.lastPart) >= 8*linksOfPart {
+// listMuted adds a hash to the last part, or begins another.
+func (s *Step) listMuted(hash uint64) {
+	n := &s.count.Muted
+	if s.lastMutedPart == nil || len(s.lastMutedPart) >= 8*linksOfPart {
 		n.Next++
-		s.lastPart = nil
+		s.lastMutedPart = nil
 	}
-	s.lastPart = binary.BigEndian.AppendUint64(slices.Clip(s.lastPart), hash) // the turn keeps what it is given
-	s.fresh[partName(n.Next-1)] = s.lastPart
+	s.lastMutedPart = binary.BigEndian.AppendUint64(slices.Clip(s.lastMutedPart), hash) // the turn keeps what it is given
+	s.fresh[mutedPartName(n.Next-1)] = s.lastMutedPart
 }
 
-// offerAside has all that is set aside offered to the frontier again.
-func (s *Step) offerAside() { s.count.Aside.Until, s.lastPart = s.count.Aside.Next, nil }
+// offerMuted has all muted links offered to the frontier again.
+func (s *Step) offerMuted() { s.count.Muted.Until, s.lastMutedPart = s.count.Muted.Next, nil }
 
-// takeAside takes the next part of what is set aside: the links that are no longer muted. The
+// takeMuted takes the next part of the muted links: those that are muted no longer. The
 // others stay.
-func (s *Step) takeAside() (links []web.Candidate, err error) {
-	n := &s.count.Aside
-	part, err := s.stored(partName(n.First))
+func (s *Step) takeMuted() (links []web.Candidate, err error) {
+	n := &s.count.Muted
+	part, err := s.stored(mutedPartName(n.First))
 	if err != nil {
 		return nil, err
 	}
-	s.fresh[partName(n.First)] = nil
+	s.fresh[mutedPartName(n.First)] = nil
 	n.First++
 	for ; len(part) >= 8; part = part[8:] {
 		hash := binary.BigEndian.Uint64(part)
-		b, err := s.stored(asideName(hash))
+		b, err := s.stored(mutedName(hash))
 		if err != nil {
 			return nil, err
 		}
@@ -142,20 +142,20 @@ func (s *Step) takeAside() (links []web.Candidate, err error) {
 			continue
 		}
 		if s.steering.mutes(c.URL) {
-			s.list(hash)
+			s.listMuted(hash)
 			continue
 		}
-		s.fresh[asideName(hash)] = nil
-		delete(s.knownAside, hash)
+		s.fresh[mutedName(hash)] = nil
+		delete(s.knownMuted, hash)
 		links = append(links, c)
 	}
 	return links, nil
 }
 
-// unmute makes the turn in which a part of what is set aside enters the frontier. rescore gives
+// unmute makes the turn in which a part of the muted links enters the frontier. rescore gives
 // a link its priority.
 func (s *Step) unmute(now time.Time, rescore func(*web.Candidate) float64, preview Preview) (Outcome, error) {
-	links, err := s.takeAside()
+	links, err := s.takeMuted()
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -190,14 +190,14 @@ func (s *Step) unmute(now time.Time, rescore func(*web.Candidate) float64, previ
 	return out, nil
 }
 
-// unmute has the links enter the frontier that are set aside and no longer muted, where an act
+// unmute has the muted links enter the frontier that are muted no longer, where an act
 // has asked for that: the run that took the act in may have died before the end of it.
 func (d *driver) unmute(ctx context.Context, now time.Time) error {
 	rescore := d.step.Rescore
 	if !d.Scorer.Rescores() {
 		rescore = d.step.Rerank
 	}
-	for n := &d.step.count.Aside; n.First < n.Until; {
+	for n := &d.step.count.Muted; n.First < n.Until; {
 		out, err := d.step.unmute(now, rescore, d.preview(ctx))
 		if err != nil {
 			return err
@@ -209,9 +209,9 @@ func (d *driver) unmute(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// SetAside are the links that a crawl has set aside as they are in muted places. state returns
+// Muted are the links of muted places that a crawl keeps. state returns
 // what was stored under a name.
-func SetAside(state func(name string) ([]byte, error)) iter.Seq2[web.Candidate, error] {
+func Muted(state func(name string) ([]byte, error)) iter.Seq2[web.Candidate, error] {
 	return func(yield func(web.Candidate, error) bool) {
 		s := NewStep(Policy{}, nil, nil)
 		s.state = state
@@ -221,9 +221,9 @@ func SetAside(state func(name string) ([]byte, error)) iter.Seq2[web.Candidate, 
 				err = fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
 			}
 		}
-		for err == nil && s.count.Aside.First < s.count.Aside.Next {
+		for err == nil && s.count.Muted.First < s.count.Muted.Next {
 			var links []web.Candidate
-			links, err = s.takeAside()
+			links, err = s.takeMuted()
 			clear(s.fresh)
 			for _, c := range links {
 				if !yield(c, nil) {

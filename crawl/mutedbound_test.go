@@ -7,9 +7,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Of links that are found in muted places a bounded number is set aside, whatever a page leads
-// to; those that waited are set aside all the same, and one that is there already changes.
-func TestAsideIsBounded(t *testing.T) {
+// Of links that are found in muted places a bounded number is kept, whatever a page leads
+// to; those that waited are kept all the same, and one that is there already changes.
+func TestMutedIsBounded(t *testing.T) {
 	kept := map[string][]byte{}
 	s := NewStep(Policy{}, nil, nil)
 	s.state = func(name string) ([]byte, error) { return kept[name], nil }
@@ -21,10 +21,10 @@ func TestAsideIsBounded(t *testing.T) {
 		return &web.Candidate{URL: u, Priority: priority}
 	}
 	set := func(i int, priority float64, found bool) (changed bool) {
-		if err := s.setAside(link(i, priority), found); err != nil {
+		if err := s.keepMuted(link(i, priority), found); err != nil {
 			t.Fatal(err)
 		}
-		name := asideName(hashOf(link(i, 0).URL))
+		name := mutedName(hashOf(link(i, 0).URL))
 		changed = len(s.fresh[name]) > 0
 		for name, b := range s.fresh {
 			kept[name] = b
@@ -33,13 +33,13 @@ func TestAsideIsBounded(t *testing.T) {
 		return changed
 	}
 	if !set(1, .5, true) || set(1, .4, true) || !set(1, .6, true) {
-		t.Error("a link found again is not set aside with the highest priority")
+		t.Error("a link found again is not kept with the highest priority")
 	}
-	s.knownAside = nil // as in a run that goes on
+	s.knownMuted = nil // as in a run that goes on
 	if set(1, .5, true) || !set(1, .7, true) {
-		t.Error("a link that an earlier run set aside is not known")
+		t.Error("a link that an earlier run keeps is not known")
 	}
-	s.count.Aside.Next = mostParts
+	s.count.Muted.Next = mostParts
 	if set(2, .5, true) || !set(3, .5, false) || !set(1, .8, true) {
 		t.Error("the bound does not hold for links that are found, or holds for others")
 	}
