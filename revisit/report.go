@@ -114,10 +114,10 @@ func (r *Round) Summary() []string {
 		lines = append(lines, line)
 	}
 	if s := r.said; s.Changed > 0 {
-		lines = append(lines, fmt.Sprintf("Sitemaps and feeds said of %d visited pages that they had changed: %d had", s.Changed, s.Came))
+		lines = append(lines, fmt.Sprintf("Sitemaps and feeds said of %d of the visited pages that they had changed: %d had", s.Changed, s.Came))
 	}
 	if s := r.said; s.Unchanged > 0 {
-		lines = append(lines, fmt.Sprintf("Sitemaps and feeds said of %d visited pages that they had not: %d had not", s.Unchanged, s.Kept))
+		lines = append(lines, fmt.Sprintf("Sitemaps and feeds said of %d of the visited pages that they had not changed: %d had not", s.Unchanged, s.Kept))
 	}
 	return lines
 }

@@ -142,8 +142,11 @@ func TestScripts(t *testing.T) {
 				dir := http.Dir(ts.MkAbs("site"))
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", "text/html; charset=utf-8")
-					if r.URL.Path == "/robots.txt" {
+					switch {
+					case r.URL.Path == "/robots.txt":
 						w.Header().Set("Content-Type", "text/plain")
+					case strings.HasSuffix(r.URL.Path, ".xml"):
+						w.Header().Set("Content-Type", "application/xml")
 					}
 					http.StripPrefix("/", http.FileServer(dir)).ServeHTTP(w, r)
 				}))

@@ -1,12 +1,15 @@
 package process
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/waggle-crawler/waggle/job"
 )
@@ -28,6 +31,15 @@ import (
 // fetch the same. Metrics are the median milliseconds a page of off, and the median and
 // quartiles of what the others cost more, in percent of the turn's off. The bar is 3 %.
 //
+// With WAGGLE_INSTRUCTIONS=1 the instructions of off and default are counted by valgrind, with one
+// processor and one worker, in as many turns. Other work on the machine does not change them, so a
+// hundred pages and two turns tell; a crawl takes some fifty times as long:
+//
+//	WAGGLE_INSTRUCTIONS=1 WAGGLE_PAGES=200 WAGGLE_TURNS=2 go test -run '^$' -bench Plain -benchtime 1x -timeout 2h ./internal/process
+//
+// Metrics are then the million instructions a page of off, the least of the turns, what default
+// has more than off, by these, in percent, and by how much the turns of off differ.
+//
 // What has no switch is in all of them: the language of each page is guessed, its scripts are
 // looked for, and what a server calls a page is compared with its first bytes. docs/results/speed.md
 // has what these cost by profile.
@@ -38,7 +50,8 @@ func BenchmarkPlain(b *testing.B) {
 			place, w := builtWeb(b, name)
 			proxy := serveInChild(b, place)
 			dir := b.TempDir()
-			run := func(j *job.Job, out string, flags ...string) cost {
+			j := job.Recorded(w.Topics[0], false, budget)
+			run := func(out string, counted bool, flags ...string) cost {
 				file := filepath.Join(dir, "job.yaml")
 				if text, err := j.YAML(); err != nil {
 					b.Fatal(err)
@@ -49,15 +62,23 @@ func BenchmarkPlain(b *testing.B) {
 				if err := os.RemoveAll(out); err != nil {
 					b.Fatal(err)
 				}
-				return measure(b, waggle, append([]string{"crawl", "-f", file, "-o", out, "--through", proxy}, flags...)...)
+				args := append([]string{"crawl", "-f", file, "-o", out, "--through", proxy}, flags...)
+				if counted {
+					return count(b, dir, args...)
+				}
+				return measure(b, waggle, args...)
 			}
-			j := job.Recorded(w.Topics[0], false, budget)
 			j.Topic.Language = nil
 			j.Scorer.Name = "breadth-first"
 			j.Scope.Reach = "host" // no requests for what cannot be recorded
 			off := []string{"--render", "never", "--links-from", "none", "--count-copies", "--count-hollow", "--types", "html", "--language", "en"}
-			first := run(j, "first", off...)
+			first := run("first", false, off...)
 			j.Scope.Within = filepath.Join(dir, "first")
+			if os.Getenv("WAGGLE_INSTRUCTIONS") != "" {
+				j.Fetch.Timeout = job.Duration(10 * time.Minute)
+				countArms(b, run, off, first.pages)
+				return
+			}
 			arms := [][]string{off, {"--render", "never"}, {"--unsandboxed"}}
 			more := make([][]float64, len(arms))
 			var ms []float64
@@ -66,7 +87,7 @@ func BenchmarkPlain(b *testing.B) {
 					var c [3]cost
 					for i := range arms {
 						arm := (turn + i) % len(arms) // each comes first as often
-						c[arm] = run(j, "out", arms[arm]...)
+						c[arm] = run("out", false, arms[arm]...)
 						if c[arm].pages != first.pages {
 							b.Fatalf("job %d fetched %d pages, the first one %d", arm, c[arm].pages, first.pages)
 						}
@@ -113,4 +134,62 @@ func number(b *testing.B, variable string, otherwise int) int {
 		b.Fatalf("%s is %q: give a number from 1", variable, s)
 	}
 	return n
+}
+
+// countArms counts the instructions of the jobs off and default.
+func countArms(b *testing.B, run func(out string, counted bool, flags ...string) cost, off []string, pages int) {
+	turns := number(b, "WAGGLE_TURNS", 2)
+	arms := [][]string{off, {"--render", "never"}}
+	counts := make([][]float64, len(arms))
+	for b.Loop() {
+		for turn := range turns {
+			for i, flags := range arms {
+				c := run("out", true, append([]string{"--workers", "1"}, flags...)...)
+				if c.pages != pages {
+					b.Fatalf("job %d fetched %d pages, the first one %d", i, c.pages, pages)
+				}
+				counts[i] = append(counts[i], c.instructions/float64(pages)/1e6)
+			}
+			b.Logf("turn %d: off %.2f, default %.2f million instructions a page, %d pages", turn, counts[0][turn], counts[1][turn], pages)
+		}
+	}
+	least, most := slices.Min(counts[0]), slices.Max(counts[0])
+	b.ReportMetric(least, "off-Minstr/page")
+	b.ReportMetric(100*(slices.Min(counts[1])/least-1), "default-%")
+	b.ReportMetric(100*(most/least-1), "off-spread-%")
+}
+
+// count has valgrind count the instructions of a crawl. It does not know the instruction RDTSCP,
+// by which the runtime of Go reads a clock where a lock is contended: in the copy that it is given
+// RDTSC stands there, and a byte that does nothing.
+func count(b *testing.B, dir string, args ...string) cost {
+	b.Helper()
+	program := filepath.Join(dir, "waggle")
+	if _, err := os.Stat(program); err != nil {
+		code, err := os.ReadFile(waggle)
+		if err != nil {
+			b.Fatal(err)
+		}
+		// RDTSCP; SHLQ $32, DX; ADDQ DX, AX: runtime.cputicks
+		after := "\x48\xc1\xe2\x20\x48\x01\xd0"
+		code = bytes.ReplaceAll(code, []byte("\x0f\x01\xf9"+after), []byte("\x0f\x31\x90"+after))
+		if err := os.WriteFile(program, code, 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	said := filepath.Join(dir, "counted")
+	b.Setenv("GOMAXPROCS", "1")
+	c := measure(b, "valgrind", append([]string{"--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--log-file=" + said, program}, args...)...)
+	text, err := os.ReadFile(said)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, refs, ok := bytes.Cut(text, []byte("I   refs:"))
+	line, _, _ := bytes.Cut(refs, []byte("\n"))
+	n, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(string(line)), ",", ""), 64)
+	if !ok || err != nil {
+		b.Fatalf("valgrind counted nothing: %v\n%s", err, text)
+	}
+	c.instructions = n
+	return c
 }

@@ -139,6 +139,8 @@ type cost struct {
 	pages     int
 	cpu, wall float64 // seconds
 	rss       int64   // bytes
+
+	instructions float64 // where they were counted
 }
 
 func (c cost) perCPU() float64    { return float64(c.pages) / c.cpu }
