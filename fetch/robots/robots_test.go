@@ -373,7 +373,9 @@ func TestPage(t *testing.T) {
 		archive  = web.Directives{NoArchive: true}
 		reserved = web.Directives{TDMReserved: true}
 	)
-	type S = web.Reservation
+	says := func(reserved bool, policy string) web.Reservation {
+		return web.Reservation{Said: true, Reserved: reserved, Policy: policy}
+	}
 	const terms = "https://a/terms"
 	for _, c := range []struct {
 		name   string
@@ -423,27 +425,27 @@ func TestPage(t *testing.T) {
 		{"TDM rubbish", H{"Tdm-Reservation": {"yes"}}, meta("tdm-reservation", "true"), none},
 		{"TDM policy too long", H{"Tdm-Reservation": {"1"}, "Tdm-Policy": {strings.Repeat("a", 2049)}}, nil, reserved},
 	} {
-		if got := Page(S{}, c.header, c.metas, "waggle/1.0"); got != c.want {
+		if got := Page(web.Reservation{}, c.header, c.metas, "waggle/1.0"); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
 	withTerms := web.Directives{TDMReserved: true, TDMPolicy: terms}
 	for _, c := range []struct {
 		name   string
-		site   S
+		site   web.Reservation
 		header H
 		metas  []Meta
 		want   web.Directives
 	}{
-		{"site", S{true, true, terms}, nil, nil, withTerms},
-		{"site that reserves nothing", S{true, false, terms}, nil, nil, none},
-		{"site, and a header against it", S{true, true, terms}, H{"Tdm-Reservation": {"0"}}, nil, none},
-		{"site, and a meta against it", S{true, true, terms}, nil, meta("tdm-reservation", "0"), none},
-		{"site against a header", S{Said: true}, H{"Tdm-Reservation": {"1"}}, nil, reserved},
-		{"site, and another policy of the header", S{true, true, "https://a/p"}, H{"Tdm-Policy": {terms}}, nil, withTerms},
-		{"policy of the site, reservation of the page", S{true, false, terms}, nil, meta("tdm-reservation", "1"), withTerms},
-		{"site, and a header that says nothing", S{true, true, terms}, H{"Tdm-Reservation": {"2"}, "Tdm-Policy": {" "}}, nil, withTerms},
-		{"site, header, page in turn", S{true, true, terms}, H{"Tdm-Reservation": {"0"}}, meta("tdm-reservation", "1"), withTerms},
+		{"site", says(true, terms), nil, nil, withTerms},
+		{"site that reserves nothing", says(false, terms), nil, nil, none},
+		{"site, and a header against it", says(true, terms), H{"Tdm-Reservation": {"0"}}, nil, none},
+		{"site, and a meta against it", says(true, terms), nil, meta("tdm-reservation", "0"), none},
+		{"site against a header", says(false, ""), H{"Tdm-Reservation": {"1"}}, nil, reserved},
+		{"site, and another policy of the header", says(true, "https://a/p"), H{"Tdm-Policy": {terms}}, nil, withTerms},
+		{"policy of the site, reservation of the page", says(false, terms), nil, meta("tdm-reservation", "1"), withTerms},
+		{"site, and a header that says nothing", says(true, terms), H{"Tdm-Reservation": {"2"}, "Tdm-Policy": {" "}}, nil, withTerms},
+		{"site, header, page in turn", says(true, terms), H{"Tdm-Reservation": {"0"}}, meta("tdm-reservation", "1"), withTerms},
 	} {
 		if got := Page(c.site, c.header, c.metas, "waggle/1.0"); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
