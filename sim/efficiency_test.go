@@ -3,8 +3,11 @@
 package sim_test
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ import (
 // 8, each with 8 fetches at a time, for a minute of virtual time, or for as many pages as
 // WAGGLE_PAGES says. The metric efficiency is the pages in a second of virtual time of n workers, over
 // n times those of one; messages/page are those with links, one to each worker that has hosts of a
-// page's links:
+// page's links; s/10%, s/50% and s/90% are the seconds after which such a share of the pages was fetched:
 //
 //	go test -run '^$' -bench Efficiency -benchtime 1x ./sim
 func BenchmarkEfficiency(b *testing.B) {
@@ -48,6 +51,17 @@ func BenchmarkEfficiency(b *testing.B) {
 			b.Run(scorer+"/"+strconv.Itoa(workers), func(b *testing.B) {
 				for b.Loop() {
 					var crawls []*crawl.Crawl
+					var mu sync.Mutex
+					var fetched []time.Time
+					hosts := make(map[web.Host]bool)
+					listen := func(e event.Event) {
+						if f, ok := e.(event.Fetched); ok {
+							mu.Lock()
+							defer mu.Unlock()
+							fetched = append(fetched, f.At.At)
+							hosts[f.URL.Host()] = true
+						}
+					}
 					for range workers {
 						analyzer := text.NewAnalyzer()
 						j, err := judge.New("topic", &topic.Topic{Name: x.Name, Keywords: x.Keywords}, judge.Options{Analyzer: analyzer})
@@ -56,7 +70,7 @@ func BenchmarkEfficiency(b *testing.B) {
 						must(b, err)
 						crawls = append(crawls, &crawl.Crawl{
 							Seeds: x.Seeds, Frontier: frontier.NewMemory(frontier.Options{}), Judge: j, Scorer: s,
-							Parser: parse.New(parse.Options{Analyzer: analyzer}), Policy: policy,
+							Parser: parse.New(parse.Options{Analyzer: analyzer}), Policy: policy, Listen: listen,
 						})
 					}
 					out, err := sim.RunTogether(b.Context(), crawls, w,
@@ -73,6 +87,11 @@ func BenchmarkEfficiency(b *testing.B) {
 					b.ReportMetric(speed, "pages/s")
 					b.ReportMetric(speed/one/float64(workers), "efficiency")
 					b.ReportMetric(float64(out.Traffic.Links)/float64(out.Pages), "messages/page")
+					b.ReportMetric(float64(len(hosts)), "hosts")
+					slices.SortFunc(fetched, time.Time.Compare)
+					for _, percent := range []int{10, 50, 90} {
+						b.ReportMetric(fetched[len(fetched)*percent/100].Sub(fetched[0]).Seconds(), fmt.Sprintf("s/%d%%", percent))
+					}
 				}
 			})
 		}

@@ -3,7 +3,7 @@
 package process
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,74 +15,83 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 )
 
-// clockAhead is the variable by which the program of aheadProgram is told how far its wall clock is
-// ahead of the machine's.
+// clockAhead is the variable that tells the program of aheadProgram by how many seconds its wall clock is ahead.
 const clockAhead = "WAGGLE_TEST_CLOCK_AHEAD"
 
-// aheadProgram is waggle with a wall clock of its own: the time package of Go is built with time.Now,
-// from which all of it has the time of day, as far ahead as clockAhead says. The monotonic clock, timers
-// and the times of files are the machine's.
+// aheadProgram is waggle with a wall clock of its own: in Go's runtime the function from which time.Now
+// has the time adds as many seconds as clockAhead says. The monotonic clock, timers and the times of
+// files are the machine's. The runtime alone is compiled anew, and linked with the packages of the
+// program that there is, which the linker refuses where they need another runtime.
 func aheadProgram(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	root := strings.TrimSpace(string(must(exec.Command("go", "env", "GOROOT").Output())))
-	std := filepath.Join(root, "src", "time")
-	source := string(must(os.ReadFile(filepath.Join(std, "time.go"))))
-	const reads = "sec, nsec, mono := runtimeNow()\n"
-	if strings.Count(source, reads) != 1 {
-		t.Fatalf("%s reads the clock otherwise than this test knows", std)
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("go", args...)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, said.String())
+		}
+		return strings.TrimSpace(string(out))
 	}
-	overlay := struct{ Replace map[string]string }{map[string]string{}}
-	for name, text := range map[string]string{
-		"time.go": strings.Replace(source, reads, reads+"\tsec += ahead\n", 1),
-		"ahead.go": `package time
-
-import "syscall"
-
-// ahead is how many seconds the wall clock is ahead.
-var ahead = func() int64 {
-	s, _ := syscall.Getenv("` + clockAhead + `")
-	d, err := ParseDuration(s)
-	if err != nil {
-		panic(err)
-	}
-	return int64(d / Second)
-}()
-`,
-	} {
+	write := func(name, text string) string {
+		t.Helper()
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		overlay.Replace[filepath.Join(std, name)] = file
+		return file
 	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, must(json.Marshal(overlay)), 0o600); err != nil {
-		t.Fatal(err)
+	original := filepath.Join(run("env", "GOROOT"), "src", "runtime", "time.go")
+	source := string(must(os.ReadFile(original)))
+	const reads, ahead = "\treturn time_now()\n}\n", "\tsec, nsec, mono = time_now(); n, sign := int64(0), int64(1)" +
+		"; for _, c := range gogetenv(\"" + clockAhead + "\") { if c == '-' { sign = -1 } else { n = 10*n + int64(c-'0') } }" +
+		"; return sec + sign*n, nsec, mono\n}\n" // in one line: those below stay where they were
+	if strings.Count(source, reads) != 1 {
+		t.Fatalf("%s reads the clock otherwise than this test knows", original)
+	}
+	changed := write("time.go", strings.Replace(source, reads, ahead, 1))
+	overlay := write("overlay.json", fmt.Sprintf(`{"Replace":{%q:%q}}`, original, changed))
+	archive := filepath.Join(dir, "runtime.a")
+	run("build", "-overlay", overlay, "-o", archive, "runtime")
+	var linked []string
+	main := ""
+	for line := range strings.Lines(run("list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}}={{.Export}}{{end}}", "../../cmd/waggle")) {
+		name, file, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if name == "runtime" {
+			file = archive
+		}
+		linked, main = append(linked, "packagefile "+name+"="+file), file // the program comes last
 	}
 	program := filepath.Join(dir, "waggle")
-	if said, err := exec.Command("go", "build", "-overlay", file, "-o", program, "../../cmd/waggle").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, said)
-	}
+	run("tool", "link", "-importcfg", write("importcfg", strings.Join(linked, "\n")), "-o", program, main)
 	return program
 }
 
 // startAhead starts a worker whose wall clock is ahead.
 func (c *crew) startAhead(program, name string, ahead time.Duration) *hand {
 	c.Helper()
-	c.program, c.env = program, []string{clockAhead + "=" + ahead.String()}
+	c.program, c.env = program, []string{fmt.Sprintf("%s=%d", clockAhead, int(ahead.Seconds()))}
 	defer func() { c.program, c.env = "", nil }()
 	return c.start(name)
 }
 
-// TestWallClocksApart has three workers crawl by an engine with TLS: the wall clock of one is an hour
-// ahead, that of another an hour behind, and the engine's and the third's are right. Each is killed, and
-// comes back once others have its sites; one of them with another clock.
+// TestWallClocksApart has workers crawl whose wall clocks are an hour apart.
 func TestWallClocksApart(t *testing.T) {
 	if os.Getenv("WAGGLE_CLOCKS_APART") == "" {
-		t.Skip("builds all of waggle with another time package: set WAGGLE_CLOCKS_APART=1")
+		t.Skip("compiles the runtime of Go anew, and links waggle with it: set WAGGLE_CLOCKS_APART=1")
 	}
 	program := aheadProgram(t)
+	t.Run("crawl", func(t *testing.T) { clocksApart(t, program) })
+	t.Run("certificate", func(t *testing.T) { certificateByClock(t, program) })
+}
+
+// clocksApart has three workers crawl by an engine with TLS: the wall clock of one is an hour
+// ahead, that of another an hour behind, and the engine's and the third's are right. Each is killed, and
+// comes back once others have its sites; one of them with another clock.
+func clocksApart(t *testing.T, program string) {
 	kills := max(4, faultsWanted(t))
 	c := newCrew(t, 40, 10+4*kills, 20*time.Millisecond)
 	c.serveSecured("a-secret-of-workers", 24*time.Hour)
@@ -109,15 +118,35 @@ func TestWallClocksApart(t *testing.T) {
 	c.finish(hands...)
 	c.compare((kills + joinedAgain(hands...)) * atATime)
 	for i, h := range hands {
+		var first time.Time // when its first page was fetched, by its clock
 		for e, err := range collection.At(h.dir).Fetched() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if by := e.At.At.Sub(began); by < ahead[i] || by > ahead[i]+time.Hour/2 {
-				t.Errorf("the first page of %s is of %v after the test began: its clock is not %v ahead", h.dir, by, ahead[i])
+			if first.IsZero() {
+				first = e.At.At
 			}
-			break
+		}
+		if by := first.Sub(began); by < ahead[i] || by > ahead[i]+time.Hour/2 {
+			t.Errorf("the first page of %s is of %v after the test began: its clock is not %v ahead", h.dir, by, ahead[i])
 		}
 	}
 	c.merge(hands...)
+}
+
+// certificateByClock has workers whose clocks are an hour apart join by an engine whose certificate is valid from half an
+// hour ago to half an hour from now: the clock is named as what may be wrong.
+func certificateByClock(t *testing.T, program string) {
+	c := newCrew(t, 3, 3, 0)
+	c.serveSecured("a-secret-of-workers", 30*time.Minute)
+	c.args = []string{"--join-ca", c.ca}
+	for i, by := range []time.Duration{time.Hour, -time.Hour} {
+		h := c.startAhead(program, fmt.Sprint("w", i), by)
+		if err := h.wait(); err == nil || !strings.Contains(h.out.String(), "the clock of this machine is to be set") {
+			t.Errorf("a clock that is %v ahead: %v\n%s", by, err, h.out.String())
+		}
+	}
+	right := c.startAhead(program, "w2", 0)
+	c.finish(right)
+	c.compare(0)
 }

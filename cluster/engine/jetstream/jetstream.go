@@ -132,6 +132,9 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 			e.conn = conn
 			break
 		}
+		if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+			return fmt.Errorf("the engine at %s: %w: its certificate is to be renewed, or the clock of this machine is to be set", o.place(), err)
+		}
 		if final(err) {
 			return fmt.Errorf("the engine at %s: %w", o.place(), err)
 		}
