@@ -32,7 +32,7 @@ failed=0
 for n in $crews; do
 	pids=
 	for i in $(seq "$n"); do
-		"$waggle" crawl -f same.yaml -o "same-$n-$i" --join "engine-$n" --workers-min "$n" --term 5m --render never >"same-$n-$i.log" 2>&1 & pids="$pids $!"
+		"$waggle" crawl -f same.yaml -o "same-$n-$i" --join "engine-$n" --workers-min "$n" --render never >"same-$n-$i.log" 2>&1 & pids="$pids $!"
 	done
 	for p in $pids; do wait "$p" || [ $? = 4 ]; done # 4: it had no site
 	pages=
