@@ -37,7 +37,7 @@ func Sites(file string, addresses []string) (sites []web.URL, notes []string, er
 		}
 	}
 	for _, s := range addresses {
-		u, err := web.Parse(s)
+		u, err := web.Given(s)
 		if err != nil {
 			return nil, notes, err
 		}
@@ -68,7 +68,9 @@ func ReadSites(r io.Reader, name string) (sites []web.URL, problems []string, er
 		address := web.WithScheme(strings.Fields(line)[0])
 		var u web.URL
 		var err error
-		if strings.Contains(address, "://") {
+		if web.HasCredentials(address) {
+			err = web.ErrCredentials
+		} else if strings.Contains(address, "://") {
 			u, err = web.Parse(address)
 		} else if host := address[:strings.IndexAny(address+"/", "/?#")]; strings.Contains(host, "@") || !strings.ContainsAny(host, ".[") && !strings.HasPrefix(host, "localhost") {
 			err = fmt.Errorf("%q is no address: write https:// before it, if it is the name of a host", address)

@@ -153,13 +153,28 @@ func number(x float64) string {
 
 func checkSeeds(j *Job, bad complaint) {
 	for i, s := range j.Seeds {
-		if _, err := web.Parse(web.WithScheme(s)); err != nil {
+		if _, err := web.Given(s); err != nil {
 			bad(fmt.Sprintf(".%d", i), "seed: %v", err)
 		}
 	}
 }
 
+// checkExamples refuses addresses of examples that a password stands in.
+func checkExamples(list func(*Job) []string) func(j *Job, bad complaint) {
+	return func(j *Job, bad complaint) {
+		for i, s := range list(j) {
+			if strings.Contains(s, ":") && web.HasCredentials(s) {
+				bad(fmt.Sprintf(".%d", i), "example: %v", web.ErrCredentials)
+			}
+		}
+	}
+}
+
 func checkContact(j *Job, bad complaint) {
+	if strings.Contains(j.Contact, "://") && web.HasCredentials(j.Contact) {
+		bad("", "the contact is sent to every site: %v", web.ErrCredentials)
+		return
+	}
 	if j.Contact != "" && !isContact(j.Contact) {
 		bad("", "contact %q is neither a mail address nor an address of a page", j.Contact)
 	}
@@ -243,6 +258,12 @@ func checkThrough(j *Job, bad complaint) {
 	}
 }
 
+func checkThroughCA(j *Job, bad complaint) {
+	if j.Fetch.ThroughCA != "" && j.Fetch.Through == "" {
+		bad("", "an authority for the certificates of a proxy is given and no proxy: add fetch.through (--through); an authority for sites is trusted with SSL_CERT_FILE=FILE")
+	}
+}
+
 // patterns checks the regular expressions of a list.
 func patterns(list func(*Job) []string) func(j *Job, bad complaint) {
 	return func(j *Job, bad complaint) {
@@ -281,13 +302,21 @@ var ErrNoContact = errors.New("the live web needs a contact, so that site owners
 // one through a proxy on this machine, if that serves a recorded web, which
 // shows when it is asked.
 func (j *Job) CheckLive() error {
-	private := j.Fetch.AllowPrivate
+	if onThisMachine(j.Fetch.Through) {
+		return nil
+	}
+	private := true
 	for _, s := range j.Seeds {
 		u, err := web.Parse(web.WithScheme(s))
 		private = private && err == nil && isPrivate(u.Host())
 	}
-	if private || onThisMachine(j.Fetch.Through) {
+	switch {
+	case !private:
+	case j.Fetch.AllowPrivate:
 		return nil
+	case len(j.Seeds) > 0:
+		first, _ := web.Parse(web.WithScheme(j.Seeds[0]))
+		return &Error{"fetch.allow-private", fmt.Errorf("%s is at a private address; --allow-private (fetch.allow-private: true) permits it", first.Host().Name())}
 	}
 	return j.CheckPolite()
 }

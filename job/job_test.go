@@ -308,7 +308,10 @@ func TestCheckLive(t *testing.T) {
 		{Job{Contact: "a@b.example", Politeness: Politeness{Delay: &quick}, Fetch: private}, ""},                  // likewise
 		{Job{Politeness: Politeness{OwnHosts: []string{"a.example"}}, Seeds: []string{"https://a.example/"}}, "contact"},
 		{Job{Seeds: []string{"http://127.0.0.1/", "http://a.localhost/", "http://[::1]/"}, Fetch: private}, ""},
-		{Job{Seeds: []string{"http://127.0.0.1/"}}, "contact"},
+		{Job{Seeds: []string{"http://127.0.0.1/"}}, "fetch.allow-private"},
+		{Job{Seeds: []string{"localhost:8080"}, Contact: "a@b.example"}, "fetch.allow-private"},
+		{Job{Seeds: []string{"http://127.0.0.1/"}, Fetch: Fetch{Through: "http://localhost:8080"}}, ""},
+		{Job{Seeds: []string{"http://127.0.0.1/", "https://a.example/"}}, "contact"},
 		{Job{Seeds: []string{"http://127.0.0.1/", "https://a.example/"}, Fetch: private}, "contact"},
 		{Job{Fetch: Fetch{Through: "http://localhost:8080"}}, ""},
 		{Job{Fetch: Fetch{Through: "http://proxy.example:8080"}}, "contact"},

@@ -270,6 +270,7 @@ func TestNotMade(t *testing.T) {
 		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "mine"}}, Fetcher: panicFetcher{}}, "scorer.name", "no scorer is called \"mine\""},
 		{Maker{Job: &Job{Seeds: some, Topic: words}}, "contact", "the live web needs a contact"},
 		{Maker{Job: &Job{Seeds: some, Topic: words, Contact: "a@b.example", Fetch: Fetch{ThroughCA: "none.pem", Through: "http://127.0.0.1:1"}}}, "fetch.through-ca", "none.pem"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Contact: "a@b.example", Fetch: Fetch{ThroughCA: "none.pem"}}}, "fetch.through-ca", "no proxy"},
 		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/none"}}}, Fetcher: bees()}, "", "no example page could be had"},
 		{Maker{Job: &Job{Seeds: some, Topic: Topic{Keywords: []string{"bee"}, Examples: []string{"https://bees.test/hive", "none.html"}}}, Fetcher: panicFetcher{}}, "topic.examples.1", "example none.html: open none.html"},
 		{Maker{Job: &Job{Seeds: some, Topic: words}, Fetcher: bees(), Archive: lostArchive{}}, "", "give it, or them"},

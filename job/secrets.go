@@ -131,7 +131,7 @@ func readSecrets(name, through string) (*secrets, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	dec.KnownFields(true)
 	if err := dec.Decode(&sites); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s, %s: not understood; what it says is not shown here, and docs/guide/logins.md has an example", name, lineOf.FindString(err.Error()))
+		return nil, fmt.Errorf("%s, %s: not understood; what it says is not shown here, and waggle help logins has an example", name, lineOf.FindString(err.Error()))
 	}
 	out := &secrets{sites: map[string]fetch.Secret{}, certificates: map[string]tls.Certificate{}}
 	for _, origin := range slices.Sorted(maps.Keys(sites)) {

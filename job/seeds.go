@@ -35,7 +35,7 @@ func ReadSeeds(r io.Reader, name string) (seeds []string, err error) {
 		if line == "" {
 			continue
 		}
-		if _, err := web.Parse(web.WithScheme(line)); err != nil {
+		if _, err := web.Given(line); err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d: %w", name, n, err))
 			continue
 		}

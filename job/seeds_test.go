@@ -18,8 +18,9 @@ func TestReadSeeds(t *testing.T) {
 		"# none\n":                  "seeds.txt holds no address",
 		"https://a.example/\nhives": `seeds.txt:2: address "hives" has no scheme: write it as https://…`,
 		"gopher://a/\nmailto:b\n":   "seeds.txt:1: address \"gopher://a/\": not an http or https address\nseeds.txt:2: ",
-		strings.Repeat("x\n", 12):   "seeds.txt: and 2 more lines that are no address",
-		strings.Repeat("x", 2<<20):  "seeds.txt:1: bufio.Scanner: token too long",
+		"https://a.example/\nhttp://ada:pw@b.example/": "seeds.txt:2: an address with a name or a password",
+		strings.Repeat("x\n", 12):                      "seeds.txt: and 2 more lines that are no address",
+		strings.Repeat("x", 2<<20):                     "seeds.txt:1: bufio.Scanner: token too long",
 	} {
 		if got, err := ReadSeeds(strings.NewReader(list), "seeds.txt"); got != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %q, %v; want %q", list, got, err, want)

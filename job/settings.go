@@ -52,10 +52,12 @@ func Settings() []Setting {
 		{
 			Path: "topic.examples", Line: "Pages like those wanted", Form: "URL|FILE", Flag: "example",
 			Example: "[https://en.wikipedia.org/wiki/Waggle_dance]", Shown: true, Resume: Verdicts, Why: newVerdicts,
+			check: checkExamples(func(j *Job) []string { return j.Topic.Examples }),
 		},
 		{
 			Path: "topic.negatives", Line: "Pages unlike those wanted", Form: "URL|FILE", Flag: "negative",
 			Example: "[https://en.wikipedia.org/wiki/Spelling_bee]", Resume: Verdicts, Why: newVerdicts,
+			check: checkExamples(func(j *Job) []string { return j.Topic.Negatives }),
 		},
 		{
 			Path: "topic.language", Line: "Languages of the topic, by whose rules words are compared (default: that of keywords, description and examples)", Form: "CODES",
@@ -106,7 +108,7 @@ func Settings() []Setting {
 			Path: "judge.anyway", Line: "Accept a critic that cannot tell the focus from the rest", Example: "false",
 		},
 		{
-			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/guide/judges-and-scorers.md says how it is asked",
+			Path: "judge.command", Line: "Of the judge command: a program and its arguments; waggle help judges-and-scorers says how it is asked",
 			Example: "[./my-judge]", Resume: Verdicts, Why: newVerdicts,
 		},
 
@@ -242,10 +244,10 @@ func Settings() []Setting {
 		},
 		{
 			Path: "fetch.through-ca", Line: "The proxy's certificates (PEM); a proxy on this machine is asked for them", Form: "FILE", Flag: "through-ca",
-			Example: "ca.pem",
+			Example: "ca.pem", check: checkThroughCA,
 		},
 		{
-			Path: "fetch.allow-private", Line: "Permit loopback and private addresses", Flag: "allow-private", Example: "false",
+			Path: "fetch.allow-private", Line: "Permit loopback and private addresses; link-local ones and those of metadata services stay closed", Flag: "allow-private", Example: "false",
 		},
 		{
 			Path: "fetch.secrets", Line: "File of passwords, cookies, headers and certificates by site; it stays where it is, and nothing of it is kept", Form: "FILE", Flag: "secrets",

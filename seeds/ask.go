@@ -20,7 +20,7 @@ const mostAsked = 50
 
 // ask fetches the address of an interface with parameters.
 func (f *Finder) ask(ctx context.Context, address string, parameters url.Values) ([]byte, error) {
-	u, err := web.Parse(web.WithScheme(address))
+	u, err := web.Given(address)
 	if err != nil {
 		return nil, err
 	}

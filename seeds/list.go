@@ -28,7 +28,7 @@ const (
 
 // sitemap reads a sitemap, and those that an index names.
 func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err error) {
-	first, err := web.Parse(web.WithScheme(where))
+	first, err := web.Given(where)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err 
 
 // feed reads the entries of RSS and Atom.
 func feed(ctx context.Context, f *Finder, where, _ string) (list []Seed, err error) {
-	u, err := web.Parse(web.WithScheme(where))
+	u, err := web.Given(where)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,53 @@
 package web
 
 import (
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
 )
+
+// ErrCredentials says that an address that a person gave holds a name or a password.
+var ErrCredentials = errors.New("an address with a name or a password in it would be kept in files: write it without them; the name and the password of a site stand in the file of fetch.secrets (--secrets), by its address without them")
+
+// Given makes the canonical form of an address that a person gave, which may lack its
+// scheme, see WithScheme. The error is ErrCredentials, which shows nothing of the address,
+// for one with a name or a password in it: Parse drops those, but what a person gave is also
+// kept as it was written.
+func Given(s string) (URL, error) {
+	if HasCredentials(s) {
+		return URL{}, ErrCredentials
+	}
+	u, err := Parse(WithScheme(s))
+	if err != nil && strings.Contains(s, "@") && !errors.Is(err, ErrNotWeb) {
+		return u, ErrCredentials // a password with a slash in it, for example
+	}
+	return u, err
+}
+
+// HasCredentials tells whether a name or a password stands in an address before its host,
+// as a browser reads it. The scheme may be missing. A mail address is no such address.
+func HasCredentials(s string) bool {
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
+	scheme := schemeOf(s)
+	rest := s
+	switch {
+	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "https"):
+		rest = s[len(scheme)+1:]
+	case scheme != "" && strings.HasPrefix(s[len(scheme):], "://"):
+		rest = s[len(scheme)+1:]
+	case strings.EqualFold(scheme, "mailto"):
+		return false
+	}
+	rest = strings.TrimLeft(rest, "/\\")
+	authority := rest[:strings.IndexAny(rest+"/", "/\\?#")]
+	before, _, found := strings.Cut(authority, "@")
+	// Without a scheme, only a colon tells a password from a mail address.
+	return found && (len(rest) < len(s) || strings.Contains(before, ":"))
+}
 
 // reservedTop are the top-level domains of examples and tests (RFC 2606), which no
 // list of public suffixes holds.

@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -53,6 +55,43 @@ func TestWithScheme(t *testing.T) {
 	} {
 		if got := web.WithScheme(given); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
+		}
+	}
+}
+
+// A name or a password before the host is refused, however a browser would read it, and the
+// error shows none of it.
+func TestGivenRefusesCredentials(t *testing.T) {
+	for given, refused := range map[string]bool{
+		"http://ada:Sw0rdfish@a.example/":      true,
+		"HTTPS://ada@a.example":                true,
+		" http:\\\\ada:Sw0rdfish@a.example\\x": true,
+		"http:ada:Sw0rdfish@a.example/":        true,
+		"http:/ada:Sw0rdfish@a.example/":       true,
+		"ht\ntp://ada:Sw0rdfish@a.example/":    true,
+		"http://:Sw0rdfish@a.example/":         true,
+		"http://ada:Sw0rd@fish@a.example/":     true,
+		"http://ada:Sw0rd/fish@a.example/":     true,
+		"ftp://ada:Sw0rdfish@a.example/":       true,
+		"ada:Sw0rdfish@a.example":              true,
+		"//ada:Sw0rdfish@a.example/":           true,
+		"http://a.example/@ada":                false,
+		"http://a.example/?to=ada:x@b.example": false,
+		"http://a.example#ada:x@b.example":     false,
+		"a.example:8080/~ada@home":             false,
+		"mailto:ada@a.example":                 false,
+	} {
+		_, err := web.Given(given)
+		if errors.Is(err, web.ErrCredentials) != refused {
+			t.Errorf("%q: %v, want refused: %v", given, err, refused)
+		}
+		if err != nil && strings.Contains(err.Error(), "Sw0rd") {
+			t.Errorf("%q: the error shows the password: %v", given, err)
+		}
+	}
+	for name, want := range map[string]bool{"hives/ada@home.html": false, "ada@a.example": false, "c:/ada@home.html": false} {
+		if web.HasCredentials(name) != want {
+			t.Errorf("%q has credentials: %v", name, !want)
 		}
 	}
 }

@@ -459,7 +459,7 @@ func (c *crawlCmd) seeds(in io.Reader) ([]string, error) {
 		if isJobFile(s) {
 			return nil, fmt.Errorf("%s is no address but a file: give a job file by -f %s", s, s)
 		}
-		if _, err := web.Parse(web.WithScheme(s)); err != nil {
+		if _, err := web.Given(s); err != nil {
 			return nil, err
 		}
 	}

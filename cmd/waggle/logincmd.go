@@ -44,7 +44,7 @@ When the login has run out, log in again into the same file.`
 func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	var urls []web.URL
 	for _, s := range c.URLs {
-		u, err := web.Parse(web.WithScheme(s))
+		u, err := web.Given(s)
 		if err != nil {
 			return exit{exitUsage, err}
 		}
@@ -58,7 +58,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	w, err := login.Open(ctx, login.Options{URLs: urls, Unsandboxed: c.Unsandboxed})
 	switch {
 	case errors.Is(err, login.ErrNoScreen):
-		return exit{exitUsage, fmt.Errorf("%w: log in on the machine before you and copy the file of cookies here, or take the cookie from the developer tools of your browser (docs/guide/logins.md)", err)}
+		return exit{exitUsage, fmt.Errorf("%w: log in on the machine before you and copy the file of cookies here, or take the cookie from the developer tools of your browser (waggle help logins)", err)}
 	case errors.Is(err, devtools.ErrSandbox):
 		return exit{exitUsage, fmt.Errorf("%w: log in as a user that is not root, or permit it with --unsandboxed", err)}
 	case err != nil:

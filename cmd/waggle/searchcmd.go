@@ -96,7 +96,7 @@ func (c *searchCmd) query() (q index.Query, err error) {
 		return q, fmt.Errorf("-n %d: ask for at least 1 page", c.Number)
 	}
 	if c.CopiesOf != "" {
-		if q.CopiesOf, err = web.Parse(web.WithScheme(c.CopiesOf)); err != nil {
+		if q.CopiesOf, err = web.Given(c.CopiesOf); err != nil {
 			return q, err
 		}
 	}

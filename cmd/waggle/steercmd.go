@@ -106,7 +106,7 @@ func (c *steerCmd) act() (a event.Act, err error) {
 	a.Do = event.Verb(c.Do)
 	switch a.Needs() {
 	case "url":
-		if a.URL, err = web.Parse(web.WithScheme(c.To)); err != nil {
+		if a.URL, err = web.Given(c.To); err != nil {
 			return a, fmt.Errorf("%s: %w", c.Do, err)
 		}
 	case "place":

@@ -125,6 +125,9 @@ func parseLine(line string) (e Example, err error) {
 		return e, fmt.Errorf("the topic %q should be written %q", e.Topic, clean)
 	}
 	if _, isFile := e.File(); e.Source != "" && !isFile {
+		if web.HasCredentials(e.Source) {
+			return e, fmt.Errorf("an example of %s: %w", e.Topic, web.ErrCredentials)
+		}
 		if _, err := web.Parse(e.Source); err != nil {
 			return e, fmt.Errorf("the example %q: %w", e.Source, err)
 		}

@@ -254,7 +254,7 @@ func (c *Collection) Check() error {
 		return err
 	}
 	if c.MediaWiki != "" {
-		if _, err := web.Parse(c.MediaWiki); err != nil {
+		if _, err := web.Given(c.MediaWiki); err != nil {
 			return fmt.Errorf("--mediawiki: %w", err)
 		}
 	}
