@@ -121,8 +121,8 @@ type Options struct {
 	// Note is told of what is wrong with those files; nil tells nobody.
 	Note func(string)
 
-	// AllowPrivate lets requests go to loopback, private, link-local and
-	// metadata addresses.
+	// AllowPrivate lets requests go to loopback and private addresses, but not to
+	// link-local ones and those of metadata services.
 	AllowPrivate bool
 	// Proxy, if set, gets every request, with the name and the password in its address. Of
 	// an http or https proxy http is asked plainly, https by CONNECT. It resolves names, so

@@ -37,11 +37,15 @@ func checkPort(u web.URL) *web.Failure {
 
 // refusedError says that the guard did not let a connection be made.
 type refusedError struct {
-	addr netip.Addr
-	why  string
+	addr   netip.Addr
+	why    string
+	always bool // Options.AllowPrivate does not let it
 }
 
 func (e *refusedError) Error() string {
+	if e.always {
+		return fmt.Sprintf("%s is %s: refused, with --allow-private too", e.addr, e.why)
+	}
 	return fmt.Sprintf("%s is %s: refused without --allow-private", e.addr, e.why)
 }
 
@@ -83,46 +87,94 @@ var inward = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
+// closed lists the ranges that stay closed with Options.AllowPrivate: what answers there
+// gives anybody on the machine the keys to its cloud, and is no site. Sources: RFC 3927, RFC
+// 4291, and what cloud providers document of their metadata services.
+var closed = []struct {
+	netip.Prefix
+	what string
+}{
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local or metadata"},
+	{netip.MustParsePrefix("100.100.100.200/32"), "a metadata service"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "a metadata service"},
+	{netip.MustParsePrefix("192.0.0.192/32"), "a metadata service"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local"},
+	{netip.MustParsePrefix("fd00:ec2::/32"), "a metadata service"},          // fd00:ec2::254 and its neighbours
+	{netip.MustParsePrefix("fd20:ce::254/128"), "a metadata service"},       // metadata.google.internal
+	{netip.MustParsePrefix("fd00:42::42/128"), "a metadata service"},        // of Scaleway
+	{netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), "a metadata service"}, // of Oracle
+}
+
 var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96")    // RFC 6052: IPv4 in the last 4 bytes
 	sixTo4 = netip.MustParsePrefix("2002::/16")       // RFC 3056: IPv4 in bytes 2…5
 	siit   = netip.MustParsePrefix("::ffff:0:0:0/96") // RFC 7915: IPv4 in the last 4 bytes
+
+	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215: IPv4 in the last 4 bytes of the common length
+	compatible = netip.MustParsePrefix("::/96")          // RFC 4291, 2.5.5.1: IPv4 in the last 4 bytes
 )
 
 // guard returns a *refusedError for an address the public web cannot be at,
 // or that wraps an IPv4 address of that kind.
 func guard(a netip.Addr) error {
-	a = a.WithZone("").Unmap()
-	if !a.IsValid() {
-		return &refusedError{a, "no address"}
+	if err := guardClosed(a); err != nil {
+		return err
 	}
+	a = a.WithZone("").Unmap()
 	for _, in := range inward {
 		if in.Contains(a) {
-			return &refusedError{a, in.what}
+			return &refusedError{addr: a, why: in.what}
 		}
 	}
+	if in, ok := wrapped(a); ok {
+		return guard(in)
+	}
+	return nil
+}
+
+// guardClosed is guard for Options.AllowPrivate: it refuses what stays closed with it.
+func guardClosed(a netip.Addr) error {
+	a = a.WithZone("").Unmap()
+	if !a.IsValid() {
+		return &refusedError{addr: a, why: "no address", always: true}
+	}
+	for _, in := range closed {
+		if in.Contains(a) {
+			return &refusedError{addr: a, why: in.what, always: true}
+		}
+	}
+	if in, ok := wrapped(a); ok {
+		return guardClosed(in)
+	}
+	return nil
+}
+
+// wrapped is the IPv4 address that an IPv6 address stands for.
+func wrapped(a netip.Addr) (in netip.Addr, ok bool) {
 	if a.Is4() {
-		return nil
+		return in, false
 	}
 	b := a.As16()
 	var v4 [4]byte
 	switch {
-	case nat64.Contains(a), siit.Contains(a):
+	case nat64.Contains(a), siit.Contains(a), localNAT64.Contains(a), compatible.Contains(a) && a.Compare(netip.IPv6Unspecified().Next()) > 0:
 		v4 = [4]byte(b[12:16])
 	case sixTo4.Contains(a):
 		v4 = [4]byte(b[2:6])
 	default:
-		return nil
+		return in, false
 	}
-	return guard(netip.AddrFrom4(v4))
+	return netip.AddrFrom4(v4), true
 }
 
-// guardSocket is guard as a net.Dialer.Control: the last look, at the address
-// a socket is about to be connected to.
-func guardSocket(_, address string, _ syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return &refusedError{why: fmt.Sprintf("%q, no address", address)}
+// socketGuard is a guard as a net.Dialer.Control: the last look, at the address a socket is
+// about to be connected to.
+func socketGuard(guard func(netip.Addr) error) func(network, address string, c syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return &refusedError{why: fmt.Sprintf("%q, no address", address)}
+		}
+		return guard(ap.Addr())
 	}
-	return guard(ap.Addr())
 }

@@ -79,11 +79,11 @@ func TestGuard(t *testing.T) {
 		if err := guard(a); (err == nil) != c.ok {
 			t.Errorf("guard(%s) = %v, want admitted: %v", c.addr, err, c.ok)
 		}
-		if err := guardSocket("tcp", netip.AddrPortFrom(a, 80).String(), nil); (err == nil) != c.ok {
-			t.Errorf("guardSocket(%s) = %v, want admitted: %v", c.addr, err, c.ok)
+		if err := socketGuard(guard)("tcp", netip.AddrPortFrom(a, 80).String(), nil); (err == nil) != c.ok {
+			t.Errorf("the guard of the socket says of %s: %v, want admitted: %v", c.addr, err, c.ok)
 		}
 	}
-	if err := guardSocket("unix", "/run/docker.sock", nil); err == nil {
+	if err := socketGuard(guard)("unix", "/run/docker.sock", nil); err == nil {
 		t.Error("a socket that is no address was admitted")
 	}
 	if err := guard(netip.Addr{}); err == nil {
@@ -112,4 +112,28 @@ func TestGuardSeesThroughWrappings(t *testing.T) {
 			}
 		}
 	})
+}
+
+// With leave for private addresses those stay closed at which a machine finds the keys to
+// its cloud, in every way to write them.
+func TestGuardClosed(t *testing.T) {
+	for addr, ok := range map[string]bool{
+		"127.0.0.1": true, "10.0.0.1": true, "172.16.0.1": true, "192.168.1.1": true, "100.64.0.1": true,
+		"::1": true, "fc00::1": true, "fd00::1": true, "::ffff:127.0.0.1": true, "93.184.215.14": true,
+		"0.0.0.0": true, "::": true, "168.63.129.15": true, "169.253.255.255": true, "169.255.0.0": true,
+
+		"169.254.169.254": false, "169.254.0.1": false, "169.254.170.2": false,
+		"100.100.100.200": false, "168.63.129.16": false, "192.0.0.192": false,
+		"fe80::1": false, "fe80::1%eth0": false, "febf::1": false,
+		"fd00:ec2::254": false, "fd00:ec2::23": false, "fd20:ce::254": false, "fd00:42::42": false, "fd00:c1::a9fe:a9fe": false,
+		"::ffff:169.254.169.254": false, "::169.254.169.254": false, "::ffff:0:169.254.169.254": false,
+		"64:ff9b::169.254.169.254": false, "64:ff9b:1::169.254.169.254": false, "2002:a9fe:a9fe::1": false,
+	} {
+		a := netip.MustParseAddr(addr)
+		if err := guardClosed(a); (err == nil) != ok {
+			t.Errorf("%s: %v, want admitted: %v", addr, err, ok)
+		} else if err != nil && guard(a) == nil {
+			t.Errorf("%s is open without leave", addr)
+		}
+	}
 }

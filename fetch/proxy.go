@@ -150,9 +150,7 @@ func (l *proxyLooks) looked(site string, answered bool, now time.Time) (gaveUp b
 func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 	o, l := &w.options, &w.looks
 	switch {
-	case o.AllowPrivate:
-		return nil
-	case isInward(name):
+	case isInward(name) && !o.AllowPrivate:
 		return &web.Failure{Reason: web.ReasonAddress, Detail: fmt.Sprintf("%.200s: %s is a name within a network: refused without --allow-private", u, name)}
 	case !w.absolute(), !l.due(o.Clock.Now()):
 		return nil
@@ -163,11 +161,15 @@ func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 	}
 	var none *net.DNSError
 	answered := err == nil || errors.As(err, &none) && none.IsNotFound
-	if l.looked(u.Host().Domain(), answered, o.Clock.Now()) {
+	if l.looked(u.Host().Domain(), answered, o.Clock.Now()) && !o.AllowPrivate {
 		o.Note(fmt.Sprintf("names are not found on this machine (%v), so the proxy %s alone knows where they lead: of private addresses only those that stand in links are refused", err, o.Proxy.Host))
 	}
+	refuses := guard
+	if o.AllowPrivate {
+		refuses = guardClosed
+	}
 	for _, a := range addrs {
-		if why := guard(a); why != nil {
+		if why := refuses(a); why != nil {
 			return failure(ctx, u, why)
 		}
 	}

@@ -95,7 +95,7 @@ func TestInwardSpellings(t *testing.T) {
 				if !errors.As(err, &why) || why.Reason != want || why.Temporary && want == web.ReasonAddress {
 					t.Errorf("%s as %s: %v, want %s", link, way.name, err, want)
 				}
-				if want == web.ReasonRobotsMissing && !named && !strings.Contains(why.Detail, "refused without --allow-private") {
+				if want == web.ReasonRobotsMissing && !named && !strings.Contains(why.Detail, ": refused") {
 					t.Errorf("%s as %s: %v, want it refused", link, way.name, err)
 				}
 			}
@@ -229,7 +229,7 @@ func TestInwardRobots(t *testing.T) {
 		f := n.stack(t, clock, func(o *fetch.Options) { o.IgnoreRobots = false })
 		_, _, err := took(f, clock, address(t, "http://public.test/page"))
 		var why *web.Failure
-		if !errors.As(err, &why) || why.Reason != web.ReasonRobotsMissing || !strings.Contains(why.Detail, "refused without --allow-private") {
+		if !errors.As(err, &why) || why.Reason != web.ReasonRobotsMissing || !strings.Contains(why.Detail, ": refused") {
 			t.Errorf("%s: %v", to, err)
 		}
 		if len(n.dialed) == 0 {

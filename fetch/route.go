@@ -54,7 +54,7 @@ func (w *wire) route(ctx context.Context, u web.URL) (Route, error) {
 	for _, a := range addrs {
 		why := guard(a)
 		switch {
-		case why != nil && !o.AllowPrivate:
+		case why != nil && (!o.AllowPrivate || guardClosed(a) != nil):
 			refused = failure(ctx, u, why)
 		case why == nil && o.anonymous():
 			refused = noContact(u, a)

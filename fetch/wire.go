@@ -45,8 +45,8 @@ func newWire(o Options) *wire {
 	w.delay.Store(int64(o.Delay))
 	if w.connect == nil {
 		d := &net.Dialer{Timeout: o.Timeout}
-		if w.guarded() && o.Proxy == nil {
-			d.Control = guardSocket
+		if o.Proxy == nil {
+			d.Control = socketGuard(w.guard())
 		}
 		w.connect = d.DialContext
 	}
@@ -111,8 +111,16 @@ func unknownAt(p *url.URL) error {
 	return fmt.Errorf("%w: %s wants a user and a password, or other ones: put them into the file of fetch.secrets (--secrets), by the address of the proxy", errProxy, p.Host)
 }
 
-// guarded tells whether the address guard stands at the dialer.
-func (w *wire) guarded() bool { return !w.options.AllowPrivate && !w.blind() }
+// guard is the address guard that stands at the dialer.
+func (w *wire) guard() func(netip.Addr) error {
+	switch {
+	case w.blind():
+		return func(netip.Addr) error { return nil } // it is the proxy that is connected to
+	case w.options.AllowPrivate:
+		return guardClosed
+	}
+	return guard
+}
 
 func (w *wire) close() {
 	w.transport.CloseIdleConnections()
@@ -150,10 +158,8 @@ func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, err
 
 // connectTo connects to an address, within 1/share of the time ctx leaves.
 func (w *wire) connectTo(ctx context.Context, to target, network, port string) (net.Conn, error) {
-	if w.guarded() {
-		if err := guard(to.addr); err != nil {
-			return nil, err
-		}
+	if err := w.guard()(to.addr); err != nil {
+		return nil, err
 	}
 	if end, ok := ctx.Deadline(); ok && to.share > 1 {
 		var cancel func()
