@@ -42,7 +42,7 @@ type Known struct {
 	Relevance float64 `json:"relevance"`
 	Relevant  bool    `json:"relevant,omitempty"`
 	Digest    string  `json:"digest"`
-	// Words is a hash of the words of its text, "" where it cannot be read.
+	// Words is a hash of the words of its text, "" where it cannot be read; see package revisit.
 	Words string `json:"words,omitempty"`
 	// Body is the round whose archive holds that body.
 	Body int `json:"body,omitempty"`

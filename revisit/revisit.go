@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -139,18 +140,22 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 
 // compare takes the words of pages that are of other bytes than before.
 func (r *Round) compare(ctx context.Context, col collection.Collection, p crawl.Parser, fresh map[web.URL]bool, at map[web.URL]int) error {
-	words := map[web.URL]string{}
+	words, terms := map[web.URL]string{}, map[web.URL]string{}
 	for page, err := range collection.Readable(col.Pages(ctx, p, func(u web.URL) bool { return fresh[u] })) {
 		if err != nil {
 			return err
 		}
-		words[page.URL] = wordsOf(page)
+		words[page.URL], terms[page.URL] = wordsOf(page), termsOf(page)
 	}
 	for u := range fresh {
 		k := &r.Known[at[u]]
 		was := k.Words
 		k.Words = words[u]
-		if _, known := r.fates[u]; known && (was == "" || k.Words == "" || was != k.Words) {
+		now := k.Words
+		if !strings.HasPrefix(was, asWritten) {
+			now = terms[u]
+		}
+		if _, known := r.fates[u]; known && (was == "" || now == "" || was != now) {
 			r.fates[u] = Changed
 			k.Changes++
 		}
@@ -158,8 +163,30 @@ func (r *Round) compare(ctx context.Context, col collection.Collection, p crawl.
 	return nil
 }
 
-// wordsOf is a hash of how often which words stand on a page.
+// asWritten begins a hash of wordsOf. One without it is of termsOf, in folders of versions that
+// compared those.
+const asWritten = "w"
+
+// wordsOf is a hash of which words stand on a page, and how often, as they are written: digits
+// and short words too, with what stands beside them without a space. Their order does not
+// count, so that a list that is shuffled at each visit is no change.
 func wordsOf(p *web.Page) string {
+	words := strings.Fields(p.Title)
+	for i := range p.Leaves {
+		words = append(words, strings.Fields(p.Leaves[i].Text)...)
+	}
+	slices.Sort(words)
+	h := xxh3.New()
+	for _, w := range words {
+		_, _ = h.WriteString(w) // a hash takes everything
+		_, _ = h.WriteString("\x00")
+	}
+	return asWritten + strconv.FormatUint(h.Sum64(), 16)
+}
+
+// termsOf is a hash of how often which terms stand on a page: those that a judge compares,
+// without common words and most numbers.
+func termsOf(p *web.Page) string {
 	var b []byte
 	for _, t := range p.Terms {
 		b = append(append(b, t.Text...), 0)
