@@ -39,7 +39,7 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 		if t.want(kind) || isVague(kind) && t.named(r.URL) {
 			return nil
 		}
-		if t.Look(kind) && ofAddresses(start) {
+		if t.Look(kind) && (ofAddresses(start) || isWord(kind) && t.newerWord(start)) {
 			return nil
 		}
 		return refusedType(r, size, "Content-Type %.100q", kind)
@@ -63,14 +63,29 @@ func refusedType(r *web.Response, size int64, format, kind string) *web.Failure 
 func (t Types) want(contentType string) bool {
 	mime, _, _ := strings.Cut(contentType, ";")
 	mime = strings.ToLower(strings.TrimSpace(mime))
-	return slices.Contains(t, mime) || slices.Contains(t, "*/*")
+	return slices.Contains(t, mime) || slices.Contains(t, "*/*") ||
+		strings.HasSuffix(mime, "+json") && slices.Contains(t, "application/json") // RFC 6839, section 3.1
 }
 
 // Look tells whether a document is known by how it begins, given its Content-Type, which may be
 // none.
 func (t Types) Look(contentType string) bool {
 	mime, _, _ := strings.Cut(contentType, ";")
-	return contentType == "" || strings.EqualFold(strings.TrimSpace(mime), "text/plain") && slices.Contains(t, TextOfAddresses) && !t.want(contentType)
+	return contentType == "" || isWord(contentType) && (slices.Contains(t, ".docx") || slices.Contains(t, ".rtf")) || strings.EqualFold(strings.TrimSpace(mime), "text/plain") && slices.Contains(t, TextOfAddresses) && !t.want(contentType)
+}
+
+// isWord tells whether a document is said to be of Word in its old form, as which many servers
+// also send the newer form and Rich Text.
+func isWord(contentType string) bool {
+	mime, _, _ := strings.Cut(contentType, ";")
+	mime = strings.ToLower(strings.TrimSpace(mime))
+	return mime == "application/msword" || mime == "application/vnd.ms-word"
+}
+
+// newerWord tells whether what is said to be of Word begins as a form of it that is wanted.
+func (t Types) newerWord(start []byte) bool {
+	return bytes.HasPrefix(start, []byte("PK\x03\x04")) && slices.Contains(t, ".docx") ||
+		bytes.HasPrefix(start, []byte("{\\rtf")) && slices.Contains(t, ".rtf")
 }
 
 // ofAddresses tells whether a text begins with addresses, one a line.

@@ -45,6 +45,14 @@ func TestTextOfAddresses(t *testing.T) {
 		{asked, "text/markdown", "https://a.example/1\n", false},
 		{DefaultTypes(), "text/plain", "https://a.example/1\n", false},
 		{append(asked, "text/plain"), "text/plain", "bees", true},
+		{Types{".docx"}, "application/msword", "PK\x03\x04", true},
+		{Types{".docx"}, "application/vnd.ms-word; charset=x", "PK\x03\x04", true},
+		{Types{".rtf"}, "application/msword", "{\\rtf1 bees}", true},
+		{Types{".docx", ".rtf"}, "application/msword", "\xd0\xcf\x11\xe0", false}, // the old form
+		{Types{".rtf"}, "application/msword", "PK\x03\x04", false},
+		{DefaultTypes(), "application/msword", "PK\x03\x04", false},
+		{Types{"application/json"}, "application/vnd.bees+json", "{}", true},
+		{Types{"text/html"}, "application/vnd.bees+json", "{}", false},
 	} {
 		if err := read(c.types, c.kind, c.sent); (err == nil) != c.want {
 			t.Errorf("%q as %s: %v", c.sent, c.kind, err)

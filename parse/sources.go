@@ -40,6 +40,7 @@ const (
 	maxScriptLinks = 200
 	maxFormLinks   = 50
 	maxFormFields  = 50
+	maxFormText    = 2048 // bytes of an option or a text area
 )
 
 // from tells whether links of a source are asked for.
@@ -199,6 +200,9 @@ func (w *walker) inSource(src []byte) {
 		case html.TextToken:
 			switch {
 			case !script:
+				if f != nil {
+					f.write(z.Text())
+				}
 			case isData && data:
 				jsonLinks(z.Text(), func(ref, name string) bool {
 					dataLinks++
@@ -214,7 +218,14 @@ func (w *walker) inSource(src []byte) {
 			}
 		case html.EndTagToken:
 			script = false
-			if name, _ := z.TagName(); string(name) == "form" && f != nil {
+			name, _ := z.TagName()
+			if f != nil && (fieldTag(string(name)) || string(name) == "form") {
+				f.close()
+			}
+			if string(name) == "select" && f != nil {
+				f.choice = ""
+			}
+			if string(name) == "form" && f != nil {
 				for _, ref := range f.addresses() {
 					if formLinks++; formLinks <= maxFormLinks {
 						w.addFound(web.LinkForm, "form", ref, f.name)
@@ -255,13 +266,22 @@ type form struct {
 	action, name string
 	values       url.Values
 	fields       int
-	choice       string // name of the open select
-	first        string // the first select
-	options      []string
-	secret       bool // it asks for a password or a file: it is left alone
+	choice       string   // name of the open select
+	first        string   // the first choice: a select or a group of radio buttons
+	options      []string // of the first choice
+	text         []byte   // of the element that is open
+	open         string   // "option", "textarea" or ""
+	openName     string   // of the field that the text is the value of
+	selected     bool     // of the option that is open
+	secret       bool     // it asks for a password or a file: it is left alone
 }
 
+// field takes a start tag of the form.
 func (f *form) field(t html.Token) {
+	if !fieldTag(t.Data) {
+		return
+	}
+	f.close()
 	name, value := valueOf(t, "name"), valueOf(t, "value")
 	if f.fields++; f.fields > maxFormFields*10 || len(f.values) >= maxFormFields {
 		return
@@ -269,41 +289,100 @@ func (f *form) field(t html.Token) {
 	has := func(key string) bool {
 		return slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == key })
 	}
+	if has("disabled") {
+		return
+	}
 	switch t.Data {
 	case "input":
 		switch kind := strings.ToLower(valueOf(t, "type")); kind {
 		case "password", "file":
 			f.secret = true
 		case "checkbox", "radio":
-			if has("checked") && name != "" {
+			if name == "" {
+				return
+			}
+			if !has("value") {
+				value = "on" // HTML Standard, 4.10.5.1.15
+			}
+			if kind == "radio" {
+				f.option(name, value)
+			}
+			if has("checked") {
 				f.values.Set(name, value)
 			}
 		case "submit", "reset", "button", "image":
 		default:
-			if name != "" && (value != "" || kind == "hidden") {
+			if name != "" {
 				f.values.Set(name, value)
 			}
 		}
+	case "textarea":
+		if name != "" {
+			f.open, f.openName = "textarea", name
+		}
 	case "select":
-		if f.choice = name; f.first == "" {
-			f.first = name
-		}
+		f.choice = name
 	case "option":
-		if f.choice == "" {
-			return
-		}
-		if f.choice == f.first && len(f.options) < maxFormLinks && has("value") {
-			f.options = append(f.options, value)
-		}
-		if has("selected") || f.values.Get(f.choice) == "" && has("value") {
-			f.values.Set(f.choice, value)
+		switch {
+		case f.choice == "":
+		case has("value"):
+			f.choose(f.choice, value, has("selected"))
+		default: // its value is its text
+			f.open, f.openName, f.selected = "option", f.choice, has("selected")
 		}
 	}
 }
 
-// addresses are what the form leads to; none where nothing is filled in.
+// fieldTag tells whether an element is a field of a form or a part of one.
+func fieldTag(name string) bool {
+	return slices.Contains([]string{"input", "textarea", "select", "option", "optgroup", "button"}, name)
+}
+
+// option takes a value of the first choice of the form, which that of name may be.
+func (f *form) option(name, value string) {
+	if f.first == "" {
+		f.first = name
+	}
+	if name == f.first && len(f.options) < maxFormLinks {
+		f.options = append(f.options, value)
+	}
+}
+
+// choose takes an option of a select, of which the first is sent where none is selected.
+func (f *form) choose(name, value string, selected bool) {
+	f.option(name, value)
+	if _, chosen := f.values[name]; selected || !chosen {
+		f.values.Set(name, value)
+	}
+}
+
+// write takes a text of the form.
+func (f *form) write(text []byte) {
+	if f.open != "" && len(f.text) < maxFormText {
+		f.text = append(f.text, text[:min(len(text), maxFormText-len(f.text))]...)
+	}
+}
+
+// close ends the element whose text is its value.
+func (f *form) close() {
+	text := string(f.text)
+	switch f.open {
+	case "textarea": // a line break behind the tag is no part of it
+		f.values.Set(f.openName, strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n"))
+	case "option":
+		f.choose(f.openName, strings.Join(strings.Fields(text), " "), f.selected)
+	}
+	f.open, f.text = "", f.text[:0]
+}
+
+// addresses are what the form leads to; none where nothing is filled in, or can be chosen.
 func (f *form) addresses() (out []string) {
-	if f.secret || len(f.values) == 0 {
+	f.close()
+	filled := slices.ContainsFunc(f.options, func(o string) bool { return o != "" })
+	for name := range f.values {
+		filled = filled || f.values.Get(name) != ""
+	}
+	if f.secret || !filled {
 		return nil
 	}
 	action, _, _ := strings.Cut(f.action, "#")

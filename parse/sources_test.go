@@ -37,7 +37,7 @@ func TestSources(t *testing.T) {
 		{[]parse.Source{parse.SourceSitemaps}, "sitemap /sitemap.xml|" + always},
 		{[]parse.Source{parse.SourceJSONLD}, always + `|json-ld /two "Two"|json-ld /dance "Dance"`},
 		{[]parse.Source{parse.SourceScripts}, always + "|script /page/3|script /list?x=1"},
-		{[]parse.Source{parse.SourceForms}, always + `|form /find?lang=en&s=2 "search"|form /find?lang=en&s=1 "search"`},
+		{[]parse.Source{parse.SourceForms}, always + `|form /find?lang=en&q=&s=2 "search"|form /find?lang=en&q=&s=1 "search"`},
 	} {
 		u, _ := web.Parse("https://a.example/")
 		p, err := parse.New(parse.Options{Sources: c.sources}).Parse(&web.Response{URL: u, Status: 200, Header: header, Body: []byte(sourcesPage)})
@@ -78,4 +78,37 @@ func FuzzSources(f *testing.F) {
 			t.Errorf("%d links", len(page.Links))
 		}
 	})
+}
+
+// A form leads to what a browser sends of it, and to each value of its first choice.
+func TestForms(t *testing.T) {
+	for fields, want := range map[string]string{
+		`<input name=q>`: "", // nothing is filled in
+		`<input name=q><input name=lang value=en>`:                                         "/?lang=en&q=",
+		`<select name=s><option>bees<option selected> wild <b>bees</b> </option></select>`: "/?s=wild+bees /?s=bees",
+		`<select name=s><option value="">all<option>hives</select>`:                        "/?s= /?s=hives",
+		`<textarea name=t>` + "\n" + `two hives</textarea>`:                                "/?t=two+hives",
+		`<textarea name=t></textarea><input name=a value=1>`:                               "/?a=1&t=",
+		`<input type=radio name=r value=1><input type=radio name=r value=2>`:               "/?r=1 /?r=2",
+		`<input name=a value=1><input type=radio name=r value=1>`:                          "/?a=1 /?a=1&r=1",
+		`<input type=radio name=r value=1><input type=radio name=r value=2 checked>`:       "/?r=2 /?r=1",
+		`<input type=checkbox name=c checked><input type=checkbox name=d>`:                 "/?c=on",
+		`<select name=s><option>a</select><select name=u><option>x<option>y</select>`:      "/?s=a&u=x",
+		`<input name=a value=1><input name=b value=2 disabled>`:                            "/?a=1",
+		`<select name=s><option>a</select><p>text</p><textarea name=t>x</textarea>`:        "/?s=a&t=x",
+	} {
+		u, _ := web.Parse("https://a.example/")
+		p, err := parse.New(parse.Options{Sources: []parse.Source{parse.SourceForms}}).Parse(&web.Response{
+			URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<!doctype html><form>" + fields + "</form>")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range p.Links {
+			got = append(got, l.URL.RequestPath())
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %q, want %q", fields, s, want)
+		}
+	}
 }

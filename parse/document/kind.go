@@ -47,7 +47,7 @@ func Kinds() []Description {
 		{Text, "plain text", []string{"text/plain", "text/x-rst"}, []string{"txt", "rst"}},
 		{Markdown, "Markdown", []string{"text/markdown", "text/x-markdown"}, []string{"md", "markdown"}},
 		{CSV, "tables in CSV and TSV", []string{"text/csv", "text/tab-separated-values"}, []string{"csv", "tsv"}},
-		{JSON, "JSON", []string{"application/json", "application/ld+json", "application/x-ndjson"}, []string{"json", "jsonl", "ndjson"}},
+		{JSON, "JSON", []string{"application/json", "application/ld+json", "application/x-ndjson", "application/jsonl", "application/feed+json", "application/problem+json", "text/json"}, []string{"json", "jsonl", "ndjson"}},
 		{Feed, "feeds: RSS and Atom", []string{"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/xml", "text/xml"}, []string{"rss", "atom", "xml"}},
 	}
 }
