@@ -18,7 +18,7 @@ func (s *Step) plain(a *Arrival, out *Outcome, preview Preview) error {
 		return nil
 	}
 	switch e.Reason {
-	case web.ReasonConnect, web.ReasonProxy, web.ReasonTLS, web.ReasonRecord:
+	case web.ReasonConnect, web.ReasonProxy, web.ReasonTLS, web.ReasonCertificate, web.ReasonRecord:
 	default:
 		return nil
 	}

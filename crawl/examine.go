@@ -37,7 +37,10 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	switch {
 	case r.Status >= 300 && r.Status < 400:
 		a.Reason = web.ReasonRedirect
-		if r.Location.IsZero() {
+		switch {
+		case r.Repeats:
+			a.Detail = fmt.Sprintf("status %d, its Location repeats a secret of fetch.secrets, and is not kept", r.Status)
+		case r.Location.IsZero():
 			a.Detail = fmt.Sprintf("status %d without a usable Location", r.Status)
 		}
 	case r.Absent():

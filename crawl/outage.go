@@ -123,7 +123,7 @@ func hear(a *Arrival) answerState {
 	switch f.Reason {
 	case web.ReasonBusy, web.ReasonAddress, web.ReasonPort, web.ReasonContact:
 		return unasked
-	case web.ReasonDNS, web.ReasonConnect, web.ReasonTLS, web.ReasonTimeout, web.ReasonReset:
+	case web.ReasonDNS, web.ReasonConnect, web.ReasonTLS, web.ReasonCertificate, web.ReasonTimeout, web.ReasonReset:
 		return silence
 	case web.ReasonRobots:
 		if f.Robots == nil {

@@ -24,6 +24,8 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	}
 	var turn web.Turn
 	switch {
+	case to.IsZero() && a.Response.Repeats:
+		e.Reason, e.Detail = web.ReasonRedirectTells, a.Detail
 	case to.IsZero():
 		e.Reason, e.Detail = web.ReasonRedirectBad, a.Detail
 	case to == c.URL || to == c.From && c.Redirects > 0:

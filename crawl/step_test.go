@@ -175,7 +175,7 @@ func TestStep(t *testing.T) {
 				return out.String()
 			case "redirect":
 				l := lease()
-				r := &web.Response{URL: l.URL, Status: 301, RetryAfter: span("retry-after")}
+				r := &web.Response{URL: l.URL, Status: 301, RetryAfter: span("retry-after"), Repeats: d.HasArg("secret")}
 				if to := arg("to"); to != "" {
 					r.Location = address(to)
 				}

@@ -179,6 +179,9 @@ func TestRedirectRepeats(t *testing.T) {
 		if got := r.Location.String(); got != to {
 			t.Errorf("%s leads to %q, want %q", c.to, got, to)
 		}
+		if r.Repeats != strings.Contains(c.told, web.Concealed) {
+			t.Errorf("%s: repeats a secret: %v", c.to, r.Repeats)
+		}
 		if got := r.Header["Location"]; len(got) != 1 || got[0] != c.told || !strings.Contains(string(r.Head), "\r\nLocation: "+c.told+"\r\n") {
 			t.Errorf("%s: the archive is given %q, want %q:\n%s", c.to, got, c.told, r.Head)
 		}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +36,12 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	what, proxy := fmt.Sprintf("%.300v", err), atProxy(err)
 	if name, ok := badHeader(err); ok {
 		what = fmt.Sprintf("the response has a header that is none, or with control characters: %.100q", name)
+	}
+	switch unknown := (x509.UnknownAuthorityError{}); {
+	case reason == web.ReasonCertificate:
+		what += "; fetch.secrets (--secrets) names the file of one"
+	case errors.As(err, &unknown):
+		what += "; to trust an authority of your own, start waggle with SSL_CERT_FILE=FILE"
 	}
 	return &web.Failure{
 		Reason:    reason,
@@ -93,6 +100,8 @@ func classify(err error) (reason web.Reason, temporary bool) {
 		return web.ReasonProxy, answer.temporary
 	case errors.As(err, &name):
 		return web.ReasonDNS, !name.IsNotFound
+	case asksCertificate(err):
+		return web.ReasonCertificate, false
 	case isTLS(err):
 		return web.ReasonTLS, false
 	case errors.Is(err, errNoConnection), errors.Is(err, errProxy), errors.As(err, &op) && op.Op == "dial":
@@ -113,6 +122,21 @@ func broke(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
 		strings.HasSuffix(err.Error(), "EOF") || // net/http flattens it: "unexpected EOF", "transport connection broken: EOF"
 		strings.Contains(err.Error(), "server closed")
+}
+
+// asksCertificate tells whether the server ended a handshake as it was given no certificate, or
+// one that it does not take. Source: RFC 8446, section 6.2: bad_certificate, unknown_ca and
+// certificate_required are its words for that.
+func asksCertificate(err error) bool {
+	var alert tls.AlertError
+	if errors.As(err, &alert) {
+		return alert == 42 || alert == 48 || alert == 116
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		return false
+	}
+	return slices.Contains([]string{"tls: bad certificate", "tls: unknown certificate authority", "tls: certificate required"}, op.Err.Error())
 }
 
 func isTLS(err error) bool {

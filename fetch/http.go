@@ -106,7 +106,7 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		switch at := in.Header["Location"]; {
 		case at[0] == to || out.Location.IsZero():
 		case own.repeats(out.Location, u):
-			out.Location = web.URL{} // an address is kept in many places
+			out.Location, out.Repeats = web.URL{}, true // an address is kept in many places
 		default:
 			at[0] = out.Location.String() // who reads the archive goes where the crawl went
 		}

@@ -291,7 +291,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 	_, err = f.Resources().Fetch(of("https://evil.example/"), address(t, s.URL+"/stolen"))
 	var why *web.Failure
-	if !errors.As(err, &why) || why.Reason != web.ReasonTLS {
+	if !errors.As(err, &why) || why.Reason != web.ReasonCertificate || !strings.Contains(why.Detail, "--secrets") {
 		t.Errorf("the page of another origin: %v", err)
 	}
 	if want := []string{"/robots.txt ada", "/page ada", "/data ada"}; !slices.Equal(asked, want) {

@@ -110,7 +110,7 @@ func (s *Reservations) ask(ctx context.Context, of web.URL) (file *web.SiteFile,
 	kept := keptRules{Origin: origin}
 	v, life = siteRulesOf(404, nil), reservationsRetryLife
 	switch {
-	case f != nil && (f.Reason == web.ReasonRobots || f.Reason == web.ReasonRedirects || f.Reason == web.ReasonRedirectLoop || f.Reason == web.ReasonRedirectBad):
+	case f != nil && (f.Reason == web.ReasonRobots || f.Reason == web.ReasonRedirects || f.Reason == web.ReasonRedirectLoop || f.Reason == web.ReasonRedirectBad || f.Reason == web.ReasonRedirectTells):
 		kept.Status, life = 404, reservationsLife
 	case f != nil:
 		kept.Missing = f.Error()

@@ -188,10 +188,10 @@ func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, 
 			return verdict{dead: f, weight: ruleWeight}, 0
 		}
 		switch f.Reason {
-		case web.ReasonRedirects, web.ReasonRedirectLoop, web.ReasonRedirectBad:
+		case web.ReasonRedirects, web.ReasonRedirectLoop, web.ReasonRedirectBad, web.ReasonRedirectTells:
 			// "unavailable", RFC 9309, section 2.3.1.2
 			return rulesOf(404, nil), robotsLife
-		case web.ReasonDNS, web.ReasonConnect, web.ReasonProxy, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonTLS:
+		case web.ReasonDNS, web.ReasonConnect, web.ReasonProxy, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonTLS, web.ReasonCertificate:
 			if !answered {
 				return verdict{dead: f, weight: ruleWeight}, 0
 			}

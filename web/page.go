@@ -32,6 +32,8 @@ type Response struct {
 	// Location is the redirect target of a 3xx response, canonical; zero
 	// otherwise, or when the target is unusable.
 	Location URL
+	// Repeats says that Location is zero because the target repeats a secret that was sent.
+	Repeats bool
 	// RetryAfter is the server's wish before the next request, whatever the
 	// status, at most a day; 0 = none.
 	RetryAfter time.Duration

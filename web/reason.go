@@ -41,6 +41,7 @@ const (
 	ReasonConnect       Reason = "connect"          // no connection
 	ReasonProxy         Reason = "proxy"            // the proxy was reached and opens no connection to the host
 	ReasonTLS           Reason = "tls"              // no trust in the connection
+	ReasonCertificate   Reason = "certificate"      // the server asks for a certificate of ours
 	ReasonTimeout       Reason = "timeout"          // slower than the limit
 	ReasonReset         Reason = "reset"            // the connection broke
 	ReasonProtocol      Reason = "protocol"         // not understandable as HTTP
@@ -53,6 +54,7 @@ const (
 	ReasonRedirectLoop  Reason = "redirect-loop"    // moved to itself or its own origin
 	ReasonRedirects     Reason = "redirects"        // moved more often than the limit
 	ReasonRedirectBad   Reason = "redirect-invalid" // moved to nowhere usable
+	ReasonRedirectTells Reason = "redirect-secret"  // moved to an address that repeats a secret
 	ReasonNoIndex       Reason = "noindex"          // the page asks not to be kept
 	ReasonDuplicate     Reason = "duplicate"        // same body as a page fetched before
 	ReasonNearCopy      Reason = "near-copy"        // nearly the text of a page fetched before
@@ -128,7 +130,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonRecord:
 		return "not in the record", "it is not in the recorded web, so what the site would answer is not known"
 	case ReasonNotDue:
-		return "known, not due", "it is known from an earlier round, and pages that change more often or are more relevant go first"
+		return "known, not due", "it is known from an earlier round and was not due when a link led to it: pages that change more often or are more relevant go first, and it is asked for at the end where the budget has room"
 	case ReasonRobots:
 		return "robots.txt", "robots.txt disallows it"
 	case ReasonRobotsMissing:
@@ -149,6 +151,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "the proxy refuses", "the proxy that all requests go through opens no connection to its host"
 	case ReasonTLS:
 		return "no trusted connection", "the connection cannot be trusted"
+	case ReasonCertificate:
+		return "a certificate is asked", "the server asks for a certificate of yours: the file of --secrets can name one"
 	case ReasonTimeout:
 		return "too slow", "it took longer than the time limit"
 	case ReasonReset:
@@ -173,6 +177,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "moved too often", "it has moved more often than the limit"
 	case ReasonRedirectBad:
 		return "moved to nowhere", "it has moved, and does not say to which web address"
+	case ReasonRedirectTells:
+		return "moved to a secret", "it has moved to an address that repeats a secret that was sent: it is not followed, as addresses are kept in many places"
 	case ReasonNoIndex:
 		return "not to be kept", "the page asks not to be kept"
 	case ReasonDuplicate:
@@ -190,7 +196,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonLogin:
 		return "asks for a login", "it asks for a login and shows nothing else"
 	case ReasonBlocked:
-		return "turned away", "it refuses the crawler, or checks for robots, and shows nothing else"
+		return "turned away", "it turns the crawler away: by a notice, a check for robots, or status 403 with a page of its own"
 	case ReasonResource:
 		return "parts of pages", "it is no page: a page asked for it while a browser rendered it"
 	case ReasonBrowser:

@@ -195,7 +195,11 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	indexed()
 	if !c.JSON {
-		if err := view.WriteSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
+		write := view.WriteSummary
+		if c.Again != "" {
+			write = view.WriteRoundSummary
+		}
+		if err := write(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)

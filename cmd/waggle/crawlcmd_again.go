@@ -78,7 +78,8 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 		}
 		return prepareRound(ctx, m, w, base, n, job.LinkParser(base, docs))
 	})
-	if !col.Begun() {
+	var x exit
+	if !col.Begun() || errors.As(err, &x) && x.code == exitUsage {
 		return err // nothing to report
 	}
 	if report := reportRound(context.WithoutCancel(ctx), std.out, c.JSON, col, n, job.LinkParser(base, docs)); report != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,12 +17,25 @@ import (
 
 // WriteSummary writes the report at the end of a crawl.
 func WriteSummary(w io.Writer, s *event.Summary) error {
+	return writeSummary(w, s, terminal.Ending(s.How))
+}
+
+// WriteRoundSummary is WriteSummary for a round of a collection, which other commands go on with.
+func WriteRoundSummary(w io.Writer, s *event.Summary) error {
+	ended := terminal.Ending(s.How)
+	if before, ok := strings.CutSuffix(ended, "--resume goes on"); ok {
+		ended = before + "--again goes on"
+	}
+	return writeSummary(w, s, ended)
+}
+
+func writeSummary(w io.Writer, s *event.Summary, ended string) error {
 	out := bufio.NewWriter(w)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%-12s %s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	}
 	elapsed := s.Elapsed(s.Last)
-	line("ended", "%s", terminal.Ending(s.How))
+	line("ended", "%s", ended)
 	line("scorer", "%s", terminal.Untrusted(s.Scorer, 60))
 	line("judge", "%s, relevant from %s", terminal.Untrusted(s.Judge, 60), terminal.Decimal(s.Threshold))
 	for _, d := range s.Doubts {
@@ -162,7 +176,7 @@ func of(counts map[web.Reason]int) string {
 	if len(counts) == 0 {
 		return ""
 	}
-	return " (" + terminal.Reasons(counts, 60) + ")"
+	return " (" + terminal.Reasons(counts, math.MaxInt) + ")"
 }
 
 // Why names the commonest reason for which nothing was fetched, as the end of a
@@ -181,6 +195,10 @@ func Why(s *event.Summary, private bool) string {
 		switch {
 		case by[0].Reason == web.ReasonAddress && !private:
 			text += "; --allow-private permits it"
+		case by[0].Reason == web.ReasonAddress:
+			text += "; link-local addresses and those of metadata services stay closed"
+		case by[0].Reason == web.ReasonTLS:
+			text += "; an authority of your own is trusted with SSL_CERT_FILE=FILE"
 		case by[0].Reason == web.ReasonContact:
 			text += "; give --contact"
 		}

@@ -19,6 +19,36 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// The report at the end, which may stand in a file, keeps back no reason.
+func TestReportNamesAllReasons(t *testing.T) {
+	var s event.Summary
+	s.NotKept = map[web.Reason]int{}
+	for i, r := range []web.Reason{web.ReasonNearCopy, web.ReasonNotFound, web.ReasonLinksOnly, web.ReasonNoIndex, web.ReasonDuplicate, web.ReasonDamaged} {
+		s.NotKept[r] = 1 + i%2
+	}
+	var out bytes.Buffer
+	if err := WriteSummary(&out, &s); err != nil {
+		t.Fatal(err)
+	}
+	for r := range s.NotKept {
+		if !strings.Contains(out.String(), r.Brief()) || strings.Contains(out.String(), "others") {
+			t.Errorf("%s is missing in\n%s", r.Brief(), out.String())
+		}
+	}
+}
+
+// A round of a collection goes on by --again, not by --resume.
+func TestRoundSummary(t *testing.T) {
+	s := event.Summary{How: event.Stopped}
+	var crawl, round bytes.Buffer
+	if err := errors.Join(WriteSummary(&crawl, &s), WriteRoundSummary(&round, &s)); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := crawl.String(), round.String(); !strings.Contains(a, "--resume goes on") || strings.Contains(b, "--resume") || !strings.Contains(b, "--again goes on") {
+		t.Errorf("%s\n%s", a, b)
+	}
+}
+
 func viewAddr(t interface{ Fatal(...any) }, s string) web.URL {
 	u, err := web.Parse(s)
 	if err != nil {
