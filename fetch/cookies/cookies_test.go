@@ -290,9 +290,15 @@ func TestFile(t *testing.T) {
 		if _, err := Open(name, clock); err == nil || !strings.Contains(err.Error(), "in use") {
 			t.Errorf("a second one opens it: %v", err)
 		}
+		if info, err := os.Stat(name + ".lock"); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("its lock is of the mode %v, %v", info.Mode(), err)
+		}
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(name + ".lock"); runtime.GOOS != "windows" && err == nil {
+		t.Error("the lock is left behind")
 	}
 	again, err := Open(name, clock)
 	if err != nil {

@@ -100,7 +100,7 @@ func (j *Jar) read() error {
 			err = j.admit(c)
 		}
 		if err != nil {
-			return fmt.Errorf("%s, line %d: %w; what it says is not shown here, and docs/guide/logins.md has an example", j.file, n, err)
+			return fmt.Errorf("%s, line %d: %w; what it says is not shown here, and waggle help logins has an example", j.file, n, err)
 		}
 	}
 	return nil

@@ -172,9 +172,12 @@ func Start(ctx context.Context, o Options) (_ *Browser, err error) {
 // kept begins the names of the folders that browsers write to.
 const kept = "waggle-browser-"
 
+// sweepAge is how old a folder is at least that nobody holds and that is swept away.
+const sweepAge = 10 * time.Second
+
 // sweep removes the folders of browsers whose program was killed before it could: they hold
-// what a browser keeps of the pages it showed, cookies among that. One that is a minute old and
-// whose lock nobody holds is such.
+// what a browser keeps of the pages it showed, cookies among that. One that is ten seconds old and
+// whose lock nobody holds is such: a folder is locked as soon as it is made.
 func sweep() {
 	entries, _ := os.ReadDir(os.TempDir()) // nothing is removed where it cannot be read
 	for _, e := range entries {
@@ -183,7 +186,7 @@ func sweep() {
 		}
 		dir := filepath.Join(os.TempDir(), e.Name())
 		info, err := e.Info()
-		if err != nil || !isOurs(info) || time.Since(info.ModTime()) < time.Minute || !folder.Exists(filepath.Join(dir, "lock")) || folder.Held(dir) {
+		if err != nil || !isOurs(info) || time.Since(info.ModTime()) < sweepAge || !folder.Exists(filepath.Join(dir, "lock")) || folder.Held(dir) {
 			continue
 		}
 		os.RemoveAll(dir) // what cannot be removed stays

@@ -21,7 +21,7 @@ func TestSweep(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	long := time.Now().Add(-time.Hour)
+	long := time.Now().Add(-30 * time.Second)
 	made := func(name string, locked bool, age time.Time) string {
 		dir := filepath.Join(tmp, name)
 		if err := os.MkdirAll(filepath.Join(dir, "profile", "Default"), 0o700); err != nil {

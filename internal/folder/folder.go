@@ -103,16 +103,47 @@ func Lock(dir string) (io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return lock(dir, filepath.Join(dir, "lock"))
+	f, err := lock(dir, filepath.Join(dir, "lock"), 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // LockFile is Lock for a single file: what is locked is an empty file beside it, "NAME.lock",
-// which stays.
-func LockFile(name string) (io.Closer, error) { return lock(name, name+".lock") }
+// which only its owner may open and which goes when the lock is closed.
+func LockFile(name string) (io.Closer, error) {
+	for {
+		f, err := lock(name, name+".lock", 0o600)
+		if err != nil {
+			return nil, err
+		}
+		// Whoever had it may have removed it between its opening and its locking here.
+		held, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if there, err := os.Stat(f.Name()); err == nil && os.SameFile(held, there) {
+			return lockedFile{f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lockedFile is the lock of a file.
+type lockedFile struct{ *os.File }
+
+// Close removes the file of the lock while it is held, and gives it back.
+func (l lockedFile) Close() error {
+	_ = os.Remove(l.Name()) // an empty file that stays does no harm
+	return l.File.Close()
+}
 
 // lock takes the lock of what is called so for this process.
-func lock(what, name string) (io.Closer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+func lock(what, name string, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
 		return nil, named(what, err)
 	}
