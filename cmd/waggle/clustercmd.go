@@ -46,7 +46,7 @@ configuration (max_file_store): what was acknowledged is kept, and workers wait 
 started again.
 
 Without a configuration it listens on this machine alone. Other machines need TLS and
-accounts: give a configuration, or run nats-server with it. See docs/guide/cluster.md.`
+accounts: give a configuration, or run nats-server with it. See waggle help guide cluster.`
 }
 
 // Run serves until ctx ends.

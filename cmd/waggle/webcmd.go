@@ -244,7 +244,7 @@ type webJobCmd struct {
 	Topic string `arg:"" help:"Name of a topic; waggle web info lists them."`
 	Far   bool   `help:"Start from the seeds three or four links away from the nearest relevant page."`
 	Pages int    `short:"n" default:"1000" help:"Pages to fetch."`
-	Proxy string `default:"http://127.0.0.1:8080" placeholder:"PROXY" help:"Where waggle web serve answers (default ${default})."`
+	Proxy string `default:"http://127.0.0.1:8080" placeholder:"PROXY" help:"Where waggle web serve answers, as it prints (default ${default}); it stands in the job file, and --through of waggle crawl goes before it."`
 }
 
 // Run prints a job.
