@@ -171,8 +171,9 @@ func TestBadSources(t *testing.T) {
 			t.Errorf("%s: %q", s, notes)
 		}
 	}
-	for s, want := range map[string]string{"": "there is no source", "web=x": "there is no source", "feed=": "written feed=URL", "sitemap": "written sitemap=URL"} {
-		if _, err := ParseSource(s); err == nil || !strings.Contains(err.Error(), want) {
+	for s, want := range map[string]string{"": "there is no source", "web=x": "there is no source", "feed=": "written feed=URL", "sitemap": "written sitemap=URL",
+		"feed=https://ada:pw@a.example/": "a source: an address with a name or a password", "https://ada:pw@a.example/": "a source: an address with a name"} {
+		if _, err := ParseSource(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: %v", s, err)
 		}
 	}

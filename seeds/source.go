@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Kind is a kind of source.
@@ -46,6 +48,9 @@ func (s Source) String() string {
 // ParseSource reads a source as a person writes it: KIND=WHERE.
 func ParseSource(s string) (Source, error) {
 	name, where, _ := strings.Cut(s, "=")
+	if web.HasCredentials(name) || web.HasCredentials(where) {
+		return Source{}, fmt.Errorf("a source: %w", web.ErrCredentials)
+	}
 	kinds := Kinds()
 	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
 	if i < 0 {

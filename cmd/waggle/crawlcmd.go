@@ -216,7 +216,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	case how == event.Stopped:
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: %s", c.goOn())}
 	case how == event.HostsDown:
-		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: %s", view.Waiting(sum), c.goOn())}
+		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s%s; try them again with: %s", view.Waiting(sum), view.WhyDown(sum), c.goOn())}
 	case sum.Pages == 0 && c.Join == "":
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
 	}

@@ -216,11 +216,12 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 	}
 	fmt.Fprintf(io.out, `Serving %s (%s pages) as a proxy on http://%s
 
-  %s
+  waggle web job %[6]s TOPIC --proxy http://%[3]s >JOB.yaml
+  %[4]s
   curl http://%[3]s%[5]s >ca.pem; curl --proxy http://%[3]s --cacert ca.pem URL
 
 Ctrl-C ends it.
-`, event.Line(w.Name), terminal.Number(w.Len()), l.Addr(), crawlThrough(l.Addr()), corpus.CertificatePath)
+`, event.Line(w.Name), terminal.Number(w.Len()), l.Addr(), crawlThrough(l.Addr()), corpus.CertificatePath, event.Line(c.Web))
 	err = s.Serve(ctx, l)
 	t := s.Stats()
 	fmt.Fprintf(io.out, "%s requests: %s answered, %s not recorded, %s limited, %s failed on purpose; %s\n",

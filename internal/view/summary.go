@@ -179,6 +179,23 @@ func of(counts map[web.Reason]int) string {
 	return " (" + terminal.Reasons(counts, math.MaxInt) + ")"
 }
 
+// WhyDown names why the host that is down the longest is, in brackets, with what helps; "" where
+// none is.
+func WhyDown(s *event.Summary) string {
+	down := s.Down(1)
+	if len(down) == 0 {
+		return ""
+	}
+	text := terminal.Untrusted(down[0].Reason.Meaning(), 100)
+	if down[0].Reason == web.ReasonTLS {
+		text += ": " + ownAuthority
+	}
+	return " (" + text + ")"
+}
+
+// ownAuthority is how an authority that the system does not know is trusted.
+const ownAuthority = "an authority of your own is trusted with SSL_CERT_FILE=FILE"
+
 // Why names the commonest reason for which nothing was fetched, as the end of a
 // sentence, and the flag that helps; "" if nothing failed. private says whether private
 // addresses are permitted.
@@ -198,7 +215,7 @@ func Why(s *event.Summary, private bool) string {
 		case by[0].Reason == web.ReasonAddress:
 			text += "; link-local addresses and those of metadata services stay closed"
 		case by[0].Reason == web.ReasonTLS:
-			text += "; an authority of your own is trusted with SSL_CERT_FILE=FILE"
+			text += "; " + ownAuthority
 		case by[0].Reason == web.ReasonContact:
 			text += "; give --contact"
 		}

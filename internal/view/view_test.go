@@ -37,6 +37,33 @@ func TestReportNamesAllReasons(t *testing.T) {
 	}
 }
 
+// Where the only page is under way, a line says what is waited for.
+func TestPlainTellsWhatIsWaitedFor(t *testing.T) {
+	for stats, want := range map[web.FrontierStats]string{
+		{Hosts: 1, Leased: 1}:                      "hosts 0 ready, 0 waiting, 1 page being fetched, read or rendered",
+		{Hosts: 2, Leased: 1, Waiting: 1}:          "hosts 0 ready, 1 waiting  ",
+		{Hosts: 2, Leased: 1, Ready: 1, Queued: 3}: "hosts 1 ready, 0 waiting  ",
+	} {
+		v := newPlain(&bytes.Buffer{})
+		v.state.Frontier = stats
+		if line := v.line(); !strings.Contains(line, want) {
+			t.Errorf("%+v: %q, want %q", stats, line, want)
+		}
+	}
+}
+
+// The last line of a crawl whose host is not trusted names what helps.
+func TestWhyDown(t *testing.T) {
+	var s event.Summary
+	if got := WhyDown(&s); got != "" {
+		t.Error(got)
+	}
+	s.Add(event.HostDown{Host: "a.example", Reason: web.ReasonTLS, Failures: 3})
+	if got, want := WhyDown(&s), " (the connection cannot be trusted: an authority of your own is trusted with SSL_CERT_FILE=FILE)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A round of a collection goes on by --again, not by --resume.
 func TestRoundSummary(t *testing.T) {
 	s := event.Summary{How: event.Stopped}
