@@ -11,7 +11,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -23,7 +25,7 @@ func (c Collection) Job() ([]byte, error) { return os.ReadFile(c.JobFile()) }
 // damaged line is a *event.LineError, after which the next event follows. The
 // log is opened anew every time the sequence is ranged over. All pages have the
 // verdicts that were told of them last, under the threshold that the judge was
-// given last.
+// given last. Where the log was cut short, the last error is that of CutShort.
 func (c Collection) Events() iter.Seq2[event.Event, error] { return c.events(event.ReadFile) }
 
 // Visits are Events in which pages have no links, as event.ReadVisits gives them.
@@ -41,11 +43,48 @@ func (c Collection) events(read func(path string) iter.Seq2[event.Event, error])
 			events = event.Under(threshold, events)
 		}
 		for e, err := range events {
-			if errors.Is(err, event.ErrTorn) || !yield(e, err) {
+			if errors.Is(err, event.ErrTorn) {
+				break
+			}
+			if !yield(e, err) {
 				return
 			}
 		}
+		if err := c.CutShort(); err != nil {
+			yield(nil, err)
+		}
 	}
+}
+
+// CutShort tells, as a *event.LineError of event.ErrMark, that the log of a crawl that does not
+// run ends before the mark up to which it was acknowledged; nil where it does not, or where the
+// frontier does not tell. A log that goes on behind the mark is what the death of a process leaves.
+func (c Collection) CutShort() error {
+	if c.Running() {
+		return nil // whoever has the folder looked, or is mending it
+	}
+	mark, err := frontier.ReadState(c.FrontierDir(), crawl.StateEvents)
+	if err != nil || mark == nil {
+		return nil // waggle verify tells what is wrong with the frontier
+	}
+	end, err := strconv.ParseInt(string(mark), 10, 64)
+	if err != nil {
+		return nil
+	}
+	info, err := os.Stat(c.EventLog()) // after the mark: a run that has begun meanwhile makes it longer alone
+	if err != nil || info.Size() >= end {
+		return nil // of a log that is not there the reader tells
+	}
+	lines := 0
+	for e, err := range event.Entries(c.EventLog()) {
+		if err != nil {
+			return err
+		}
+		if !errors.Is(e.Err, event.ErrTorn) {
+			lines = e.Number
+		}
+	}
+	return &event.LineError{Path: c.EventLog(), Line: lines + 1, Err: fmt.Errorf("the log ends at byte %d and should have %d bytes: %w", info.Size(), end, event.ErrMark)}
 }
 
 // Explain tells what became of an address; see event.Explain.

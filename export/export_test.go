@@ -442,12 +442,35 @@ func TestDamagedFolders(t *testing.T) {
 		return partial, failed
 	}
 
-	// As if the crawl ran: the last line and the last record have no end.
+	// While a crawl runs, the last line and the last record have no end.
+	running, err := c.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
 	lines := bytes.SplitAfter(log, []byte("\n"))
 	put(c.EventLog(), bytes.Join(lines[:len(lines)-2], nil)[:len(log)-len(lines[len(lines)-2])-20])
 	put(files[0], archive[:len(archive)-10])
 	if partial, failed := all(); partial != 0 || failed != nil {
 		t.Errorf("of a running crawl %d are partial, %v", partial, failed)
+	}
+	if err := running.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A log whose end is lost, at the end of a line and within one. A line more, and one without
+	// an end, are what a killed crawl leaves.
+	put(files[0], archive)
+	for _, cut := range [][]byte{bytes.Join(lines[:len(lines)/2], nil), log[:len(log)/2]} {
+		put(c.EventLog(), cut)
+		if partial, failed := all(); partial < 6 || failed != nil {
+			t.Errorf("of a log of %d bytes in place of %d, %d are partial, %v", len(cut), len(log), partial, failed)
+		}
+	}
+	for _, more := range [][]byte{append(slices.Clone(log), lines[0]...), append(slices.Clone(log), "{"...)} {
+		put(c.EventLog(), more)
+		if partial, failed := all(); partial != 0 || failed != nil {
+			t.Errorf("of a log that goes on, %d are partial, %v", partial, failed)
+		}
 	}
 
 	// Zeros in the middle of the archive, and in the middle of the log.

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // The document of the interface tells what is answered: each path that it names is there,
@@ -279,5 +283,44 @@ func TestDamagedExport(t *testing.T) {
 	d := serve(t, crawled(t, bees(), "https://bees.test/"))
 	if got, b := d.ask("/api/crawls/1/exports/harvest?partial=1"); got.StatusCode != http.StatusOK || len(b) == 0 || got.Trailer.Get("Waggle-Partial") != "" {
 		t.Errorf("of a crawl without damage: %d %v", got.StatusCode, got.Trailer)
+	}
+}
+
+// A log whose end is lost is not taken for that of a crawl that broke off: the state says what is
+// missing, and an export is refused. A log that goes on behind the mark is what a killed crawl
+// leaves.
+func TestLogCutShort(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	log, err := os.ReadFile(col.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name string
+		log  []byte
+		cut  bool
+	}{
+		{"whole", log, false},
+		{"a torn line more", append(slices.Clone(log), `{"at":`...), false},
+		{"half of it", log[:len(log)/2], true},
+		{"whole again", log, false},
+		{"without the last line", log[:1+bytes.LastIndexByte(log[:len(log)-1], '\n')], true},
+	} {
+		if err := os.WriteFile(col.EventLog(), x.log, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d := serve(t, col)
+		st, err := d.crawls[0].Until(t.Context(), (*watch.State).Read)
+		if err != nil || (st.Cut != "") != x.cut {
+			t.Errorf("%s: %q, %v", x.name, st.Cut, err)
+		}
+		got, b := d.ask("/api/crawls/1/exports/pages-jsonl")
+		if x.cut != (got.StatusCode == http.StatusInternalServerError && strings.Contains(string(b), "partial=1 gives the rest")) {
+			t.Errorf("%s: an export: %d, %.200s", x.name, got.StatusCode, b)
+		}
+		got, _ = d.ask("/api/crawls/1/exports/pages-jsonl?partial=1")
+		if x.cut != (got.Trailer.Get("Waggle-Partial") != "") {
+			t.Errorf("%s: the trailer %q", x.name, got.Trailer.Get("Waggle-Partial"))
+		}
 	}
 }

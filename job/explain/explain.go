@@ -27,6 +27,9 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, docu
 	if err != nil {
 		return "", err
 	}
+	if err := col.CutShort(); err != nil {
+		doubt("What the end of the log told", err)
+	}
 	if slices.ContainsFunc(x.Notes, func(n event.Note) bool { return n.What == "judged" }) {
 		said, err := col.Said(u)
 		if err != nil {

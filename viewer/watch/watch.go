@@ -41,6 +41,8 @@ type Crawl struct {
 	size     int64  // of the log, when it was looked at last
 	whole    bool   // it was read to its end once
 	damaged  int    // lines that are no events
+	cut      string // how much of the end is missing, in words; "" = nothing
+	looked   looked // when that was looked at last
 	err      error  // why it cannot be read at present
 	workers  collection.Workers
 	heard    fileState // of the file of the workers, when it was read last
@@ -59,6 +61,13 @@ type Crawl struct {
 // it is not read.
 func New(id string, col collection.Collection, documents parse.Documents) *Crawl {
 	return &Crawl{id: id, col: col, docs: documents, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
+}
+
+// looked is a log as it was when it was held against the mark of the frontier.
+type looked struct {
+	size    int64
+	running bool
+	at      time.Time // of the last change
 }
 
 // tail is how many bytes before the offset are remembered: the checksum of the last
@@ -166,8 +175,20 @@ func (c *Crawl) check() error {
 			return err
 		}
 	}
+	as := looked{info.Size(), c.col.Running(), info.ModTime()}
+	cut := c.cut
+	if as != c.looked {
+		cut = ""
+		if err := c.col.CutShort(); err != nil {
+			cut = event.Line(err.Error())
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.looked = as; cut != c.cut {
+		c.cut = cut
+		c.tell()
+	}
 	c.size = info.Size()
 	if info.Size() < c.offset || !bytes.Equal(now, c.before) {
 		c.figures, c.offset, c.before, c.damaged = figures.New(), 0, nil, 0
@@ -248,9 +269,10 @@ type State struct {
 	ID       string          `json:"id"`
 	Dir      string          `json:"dir"`
 	Revision int             `json:"revision"`
-	Running  bool            `json:"running"` // a process has the folder
-	Reading  float64         `json:"reading"` // share of the log that was read, until all of it was; then 1
-	Damaged  int             `json:"damaged"` // lines of the log that are no events
+	Running  bool            `json:"running"`       // a process has the folder
+	Reading  float64         `json:"reading"`       // share of the log that was read, until all of it was; then 1
+	Damaged  int             `json:"damaged"`       // lines of the log that are no events
+	Cut      string          `json:"cut,omitempty"` // the end of the log is missing: how much, in words
 	Error    string          `json:"error,omitempty"`
 	Job      string          `json:"job,omitempty"` // what is wrong with the job file, and what helps
 	Now      time.Time       `json:"now"`
@@ -266,7 +288,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	s := State{
-		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged,
+		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged, Cut: c.cut,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
 		Job: c.job, Workers: len(c.workers.Workers),
 	}

@@ -86,6 +86,7 @@ function App() {
         </nav>
       </header>
       {state?.error && <p class="notice" role="alert">{state.error}</p>}
+      {state?.cut && <p class="notice" role="alert">The end of the event log is missing; the figures are those of what is there. <code>waggle repair</code> mends what it can. <bdi>{state.cut}</bdi></p>}
       {state?.damaged > 0 && <p class="notice">{count(state.damaged, "line")} of the event log cannot be read; the figures are those of the others. <code>waggle verify</code> tells what is damaged.</p>}
       {state?.job && !state.error && <p class="notice">The crawl can be looked at, but cannot go on: {state.job}</p>}
       <main id="main" ref={main} tabIndex={-1}>
