@@ -112,6 +112,8 @@ func (d *driver) activity(now time.Time) web.Activity {
 		a.Idle, a.Due = web.IdlePaused, time.Time{}
 	case outage:
 		a.Idle = web.IdleNetwork
+	case d.taking:
+		a.Idle = web.IdleActs
 	case d.step.Room()-d.inFlight-d.others.InFlight <= 0:
 		a.Idle = web.IdleBudget
 	case s.Queued == 0:

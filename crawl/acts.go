@@ -200,7 +200,12 @@ func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error)
 	return j.Label(wanted), nil
 }
 
-// takeActs takes new acts in.
+// mostActsAtOnce bounds the acts that are taken in between two arrivals. What waits is scored
+// anew once for all of them: that costs the more, the more waits.
+const mostActsAtOnce = 256
+
+// takeActs takes new acts in: some, where there are many, so that pages are fetched meanwhile.
+// The next tick takes in more.
 func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 	if d.Acts == nil {
 		return nil
@@ -209,18 +214,47 @@ func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("acts: %w", err)
 	}
-	for _, a := range acts {
-		if err := d.act(ctx, now, a); err != nil {
+	again, n := false, 0
+	for _, a := range acts[:min(len(acts), mostActsAtOnce)] {
+		if n > 0 && d.Clock.Now().Sub(now) >= tickEvery/2 {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("acts: %w", err)
+		}
+		more, err := d.act(ctx, now, a)
+		if err != nil {
 			return err
 		}
+		again = again || more
+		n++
+	}
+	d.taking = n < len(acts)
+	if again {
+		return d.rescore(ctx, now)
 	}
 	return nil
 }
 
-// act does what an act says.
-func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
+// takeAllActs takes in all acts that there are, before anything is fetched, and ticks meanwhile.
+func (d *driver) takeAllActs(ctx context.Context, now time.Time) error {
+	for {
+		if err := d.takeActs(ctx, now); err != nil || !d.taking {
+			return err
+		}
+		now = d.Clock.Now()
+		d.tellActivity(now)
+		if err := d.tell(mostUntold); err != nil {
+			return err
+		}
+		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now)})
+	}
+}
+
+// act does what an act says, and tells whether what waits is to be scored anew.
+func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore bool, err error) {
 	if err := d.tell(0); err != nil { // the archive may be read
-		return err
+		return false, err
 	}
 	a.At, a.Number = event.At{At: now}, len(d.step.steering.acts)+1
 	s := &d.step.steering
@@ -250,7 +284,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	if a.Refused == "" && about.Label() {
 		var err error
 		if page, err = d.page(ctx, about.URL); err != nil {
-			return err
+			return false, err
 		}
 		switch {
 		case page != nil:
@@ -287,7 +321,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	s.add(a)
 	d.noteLabel(a)
 	if a.Refused != "" {
-		return d.settle(ctx, now, nil, d.step.note(a))
+		return false, d.settle(ctx, now, nil, d.step.note(a))
 	}
 	out := Outcome{Event: a}
 	switch {
@@ -300,7 +334,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	case page != nil:
 		with, err := d.step.label(ctx, now, page, d.Judge, d.Look)
 		if err != nil {
-			return err
+			return false, err
 		}
 		out.With = with
 	case about.Do == event.Budget || about.Do == event.Delay:
@@ -313,26 +347,26 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	}
 	d.step.store(&out.Turn)
 	if err := d.settle(ctx, now, nil, out); err != nil {
-		return err
+		return false, err
 	}
 	switch about.Do {
 	case event.Keywords:
 		if reworded.Keep == nil {
-			return nil // what waits is scored anew in time
+			return false, nil // what waits is scored anew in time
 		}
 		if err := d.tell(0); err != nil { // they are kept once the log has the act
-			return err
+			return false, err
 		}
-		return reworded.Keep()
+		return false, reworded.Keep()
 	case event.Mute:
 		if a.Do == event.Undo {
-			return d.unmute(ctx, now)
+			return false, d.unmute(ctx, now)
 		}
-		return d.recheck(ctx, now)
+		return false, d.recheck(ctx, now)
 	case event.Budget, event.Pause, event.Continue:
-		return nil
+		return false, nil
 	}
-	return d.rescore(ctx, now)
+	return true, nil
 }
 
 // mostLabels bounds the labels that a worker tells others of.

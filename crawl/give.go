@@ -157,6 +157,9 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if err := d.judged(ctx, now, ready, said); err != nil {
 		return err
 	}
+	if d.taking {
+		return nil // the next tick takes in more
+	}
 	return d.takeActs(ctx, now)
 }
 

@@ -148,6 +148,7 @@ type driver struct {
 	brought int
 	ranking Ranking // the frontier; nil without other workers
 	labels  []int   // Standing.Labels
+	taking  bool    // there are acts beyond those that were taken in at once
 	// For those who watch: what is under way, nil where nobody does; when the activity was
 	// told, and for how long the disk was written to since.
 	fetches *fetches
@@ -189,7 +190,10 @@ func (d *driver) run(ctx context.Context) (how event.Ending, err error) {
 		}
 	}()
 	if err := d.start(ctx); err != nil {
-		return "", err
+		if how, err = d.stopped(ctx, err); err != nil {
+			return "", err
+		}
+		return how, d.end(how)
 	}
 	if d.Active != nil {
 		defer d.Active(web.Activity{})
@@ -320,7 +324,7 @@ func (d *driver) open(ctx context.Context) error {
 		if err := d.again(ctx, now); err != nil {
 			return err
 		}
-		return d.takeActs(ctx, now)
+		return d.takeAllActs(ctx, now)
 	}
 	if err := d.step.Restore(state); err != nil {
 		return err
@@ -369,7 +373,7 @@ func (d *driver) open(ctx context.Context) error {
 		d.renewing.teach = maps.Clone(d.step.recent.at)
 	}
 	// Before it can be over: one whose budget was spent may have been granted more.
-	return d.takeActs(ctx, now)
+	return d.takeAllActs(ctx, now)
 }
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever
@@ -443,13 +447,19 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 
 // ended counts the time up to now, takes in what came from other workers, and tells whether the crawl is over.
 func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, error) {
-	if err := d.keepTime(now); err != nil {
+	if err := d.keepTime(ctx, now); err != nil {
 		return "", false, err
 	}
 	if err := d.receive(ctx, now); err != nil {
 		return "", false, err
 	}
 	how, over := d.over(now)
+	if over && d.taking { // one of the acts that are left may grant more
+		if err := d.takeAllActs(ctx, now); err != nil {
+			return "", false, err
+		}
+		how, over = d.over(now)
+	}
 	if over && how == event.FrontierEmpty {
 		more, err := d.giveBack(ctx, now)
 		return how, !more, err
@@ -479,6 +489,14 @@ func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
 	return "", err
 }
 
+// stopped is broken of the start of a crawl, where only what was stopped itself is no failure.
+func (d *driver) stopped(ctx context.Context, err error) (event.Ending, error) {
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return "", err
+	}
+	return d.broken(ctx, err)
+}
+
 // preview asks the frontier about a turn that forgets some addresses.
 func (d *driver) preview(ctx context.Context, forget ...web.URL) Preview {
 	return func(found []web.Candidate) ([]web.Admission, error) {
@@ -487,7 +505,7 @@ func (d *driver) preview(ctx context.Context, forget ...web.URL) Preview {
 }
 
 // keepTime counts time against the budget, ticks and syncs.
-func (d *driver) keepTime(now time.Time) error {
+func (d *driver) keepTime(ctx context.Context, now time.Time) error {
 	switch since, outage := d.step.Outage(); {
 	case outage && !d.outage:
 		d.step.Spend(-max(0, d.last.Sub(since))) // what was counted of it
@@ -506,9 +524,10 @@ func (d *driver) keepTime(now time.Time) error {
 			return err
 		}
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
-		if err := d.takeActs(context.Background(), now); err != nil {
+		if err := d.takeActs(ctx, now); err != nil {
 			return err
 		}
+		d.ticked = d.Clock.Now() // many acts take their time, and pages are fetched before the next ones
 	}
 	if now.Sub(d.synced) >= syncEvery {
 		d.synced = now

@@ -60,6 +60,7 @@ type Idle string
 const (
 	IdlePaused  Idle = "paused"
 	IdleNetwork Idle = "network" // it is down
+	IdleActs    Idle = "acts"    // much that people told the crawl is taken in
 	IdleBudget  Idle = "budget"  // the pages that are left of it are under way
 	IdleEmpty   Idle = "empty"   // no link waits
 	IdleDue     Idle = "due"     // no host may be asked yet
@@ -69,7 +70,7 @@ const (
 
 // Idles are all of them.
 func Idles() []Idle {
-	return []Idle{IdlePaused, IdleNetwork, IdleBudget, IdleEmpty, IdleDue, IdleBetter, IdleBusy}
+	return []Idle{IdlePaused, IdleNetwork, IdleActs, IdleBudget, IdleEmpty, IdleDue, IdleBetter, IdleBusy}
 }
 
 // Brief says the reason in a few words.
@@ -79,6 +80,8 @@ func (i Idle) Brief() string {
 		return "the crawl is paused"
 	case IdleNetwork:
 		return "the network is down"
+	case IdleActs:
+		return "what the crawl was told is taken in"
 	case IdleBudget:
 		return "the last pages of the budget are under way"
 	case IdleEmpty:
