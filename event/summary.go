@@ -77,6 +77,8 @@ type Summary struct {
 	between bool          // two runs: the crawl is judged anew
 	began   time.Time     // this run
 	budgets []Act         // that set the budget, and that undid those
+	pauses  []Act         // of this run: pauses, their ends, and what undid those
+	held    time.Time     // since when the crawl stands still; zero = it does not
 	window  [Window]bool  // relevance of page i at i mod Window
 	recent  int           // relevant ones in window
 }
@@ -95,6 +97,7 @@ func (s *Summary) Add(e Event) {
 	t := e.Time()
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
+		s.pauses, s.held = nil, time.Time{} // a pause ends with its run
 		s.Runs++
 		s.How, s.between, s.Next, s.Until = "", false, time.Time{}, time.Time{}
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
@@ -178,6 +181,9 @@ func (s *Summary) Add(e Event) {
 
 // told takes in what a person said of the budget.
 func (s *Summary) told(a Act) {
+	if a.Do == Pause || a.Do == Continue || a.Do == Undo && slices.ContainsFunc(s.pauses, func(b Act) bool { return b.Number == a.Act }) {
+		s.pause(a)
+	}
 	switch {
 	case a.Refused != "":
 	case a.Do == Budget:
@@ -185,6 +191,17 @@ func (s *Summary) told(a Act) {
 	case a.Do == Undo && slices.ContainsFunc(s.budgets, func(b Act) bool { return b.Do == Budget && b.Number == a.Act }):
 		s.budgets = append(slices.Clip(s.budgets), a)
 		s.Budget, _ = BudgetAfter(s.budgets)
+	}
+}
+
+// pause stops the time while the crawl stands still.
+func (s *Summary) pause(a Act) {
+	s.pauses = append(slices.Clip(s.pauses), a)
+	switch on := Paused(s.pauses, 0); {
+	case on && s.held.IsZero():
+		s.held = a.Time()
+	case !on && !s.held.IsZero():
+		s.began, s.held = s.began.Add(max(0, a.Time().Sub(s.held))), time.Time{}
 	}
 }
 
@@ -331,14 +348,17 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Elapsed is the run time up to now, over all runs; the time between runs does
-// not count. For a crawl that ended, or a log, now is s.Last.
+// Elapsed is the run time up to now, over all runs; the time between runs, and
+// that of pauses, does not count. For a crawl that ended, or a log, now is s.Last.
 func (s *Summary) Elapsed(now time.Time) time.Duration { return s.past + s.Run(now) }
 
-// Run is the time of the present run up to now.
+// Run is the time of the present run up to now, without that of its pauses.
 func (s *Summary) Run(now time.Time) time.Duration {
 	if s.began.IsZero() {
 		return 0
+	}
+	if !s.held.IsZero() && s.held.Before(now) {
+		now = s.held
 	}
 	return max(0, now.Sub(s.began))
 }
