@@ -19,7 +19,7 @@ import (
 )
 
 // Explain writes what there is to tell of an address of a crawl, which may be
-// running; scorer and judge are asked where it is not. Documents reads what is no HTML. What cannot be told, and why,
+// running; the scorer is asked where it is not. Documents reads what is no HTML. What cannot be told, and why,
 // is given to doubt, and the rest is told all the same. The error is that of reading
 // the log, of writing, or of ctx.
 func Explain(ctx context.Context, out io.Writer, col collection.Collection, documents parse.Documents, u web.URL, doubt func(what string, why error)) (event.Fate, error) {
@@ -76,15 +76,19 @@ func compare(notes []event.Note, said []float64) {
 	}
 }
 
-// makerOf makes the parts of a crawl as it left them. It must not be running: its
-// files change then.
+// stoppedMaker is makerOf of a crawl that must not be running: its frontier changes then.
+func stoppedMaker(col collection.Collection, documents parse.Documents) (*job.Maker, error) {
+	if col.Running() {
+		return nil, fmt.Errorf("the crawl in %s is running: ask again once it has ended or was stopped", col.Dir())
+	}
+	return makerOf(col, documents)
+}
+
+// makerOf makes the parts of a crawl as it left them, or of one that runs as its last turn has them.
 func makerOf(col collection.Collection, documents parse.Documents) (*job.Maker, error) {
 	j, err := job.Read(col.JobFile())
 	if err != nil {
 		return nil, err
-	}
-	if col.Running() {
-		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
 	}
 	return &job.Maker{Job: j, Begun: &col, Documents: documents}, nil
 }

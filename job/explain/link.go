@@ -47,7 +47,7 @@ func linkOf(x *event.Explanation) (step int, ok bool) {
 // scorer, as the crawl left it, tell what the link is worth and why. The link
 // is the last step of the path. There are no reasons where the scorer gives none.
 func explainLink(ctx context.Context, col collection.Collection, documents parse.Documents, path []event.Step) (out linkParts, err error) {
-	m, err := makerOf(col, documents)
+	m, err := stoppedMaker(col, documents)
 	if err != nil {
 		return out, err
 	}
@@ -86,7 +86,7 @@ func explainLink(ctx context.Context, col collection.Collection, documents parse
 
 // goBack has a scorer that can tell what it knew when the link was taken.
 func (l *linkParts) goBack(ctx context.Context, col collection.Collection, documents parse.Documents, state []byte, path []event.Step, pages map[web.URL]*web.Page, classes func(*web.Page) []string) error {
-	m, err := makerOf(col, documents)
+	m, err := stoppedMaker(col, documents)
 	if err != nil {
 		return err
 	}
