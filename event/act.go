@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -163,10 +164,19 @@ func (a *Act) checkKeywords() error {
 	if n := len(a.Keywords); n == 0 || n > maxKeywords {
 		return fmt.Errorf("%d keywords: give 1 to %d, with commas between them", n, maxKeywords)
 	}
+	given := map[string]bool{}
 	for _, k := range a.Keywords {
 		if strings.TrimSpace(k) == "" || len(k) > maxKeyword || !utf8.ValidString(k) {
 			return fmt.Errorf("%.40q is no keyword: give words of at most %d bytes in UTF-8", k, maxKeyword)
 		}
+		if strings.ContainsFunc(k, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+			return fmt.Errorf("%.40q is no keyword: it has control characters, or ones that turn the direction of text", k)
+		}
+		word := strings.ToLower(strings.Join(strings.Fields(k), " "))
+		if given[word] {
+			return fmt.Errorf("the keyword %.40q is given twice", k)
+		}
+		given[word] = true
 	}
 	return nil
 }
@@ -180,6 +190,23 @@ func (a *Act) checkPlace() error {
 		return fmt.Errorf("%q is no place: give a host in small letters, such as example.org, or one and the beginning of a path as addresses have it, such as example.org/bees/", a.Place)
 	}
 	return nil
+}
+
+// PlaceOf is the place that a person means, who may give an address: without its scheme, its host
+// in small letters. What is none stays as it is, and Check says so.
+func PlaceOf(given string) string {
+	s := strings.TrimSpace(given)
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := web.Parse(s)
+	if err != nil || u.Host() == "" {
+		return given
+	}
+	if path := u.RequestPath(); path != "/" {
+		return string(u.Host()) + path
+	}
+	return string(u.Host())
 }
 
 // Has tells whether an address is within the place of the act.

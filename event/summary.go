@@ -205,6 +205,9 @@ func (s *Summary) pause(a Act) {
 	}
 }
 
+// Held tells whether the crawl stands still by an act.
+func (s *Summary) Held() bool { return !s.held.IsZero() }
+
 // maxDown bounds the hosts that a summary knows to be down.
 const maxDown = 10_000
 

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,11 +110,21 @@ func readAct(b []byte) (event.Act, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &got)
 	}
-	if err != nil {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return event.Act{}, fmt.Errorf("this is no act: %s cannot be a %s", kind.Field, kind.Value)
+	case err != nil:
 		return event.Act{}, fmt.Errorf("this is no act: %w", err)
+	}
+	if name := twice(b); name != "" {
+		return event.Act{}, fmt.Errorf("this is no act: it has the member %q twice", name)
 	}
 	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Keywords: got.Words, Act: got.Act}
 	needs := a.Needs()
+	if needs == "place" {
+		a.Place = event.PlaceOf(a.Place)
+	}
 	if err := a.Check(); err != nil && needs == "" {
 		return a, err
 	}
@@ -126,6 +137,26 @@ func readAct(b []byte) (event.Act, error) {
 		return a, fmt.Errorf("%s needs the member %q: a number of pages, or 0 for no limit", a.Do, needs)
 	}
 	return a, a.Check()
+}
+
+// twice is a member of an object that is given twice; "" = none. Of two the last would count.
+func twice(b []byte) string {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.Token()
+	met := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return ""
+		}
+		s, _ := name.(string)
+		if met[s] {
+			return s
+		}
+		met[s] = true
+	}
+	return ""
 }
 
 // checkUndo says why an act that is to be undone cannot be. Where several workers do the crawl

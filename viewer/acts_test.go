@@ -1,6 +1,9 @@
 package viewer
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/viewer/watch"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // An act that is sent is kept and listed; what is no act is refused with what to do.
@@ -39,8 +46,13 @@ func TestActs(t *testing.T) {
 		{`{"do":"keywords","keywords":[]}`, 400, "give 1 to 200"},
 		{`{"do":"keywords","keywords":[" "]}`, 400, "no keyword"},
 		{`{"do":"relevant"}`, 400, "needs the address"},
-		{`{"do":"mute","place":"Bees.test"}`, 400, "give a host in small letters"},
-		{`{"do":"mute","place":"bees.test/<b>"}`, 400, "as addresses have it"},
+		{`{"do":"mute","place":"bees"}}`, 400, "no act"},
+		{`{"do":"keywords","keywords":["\u202e\u001b[31m"]}`, 400, "control characters"},
+		{`{"do":"keywords","keywords":["honey \u202ebee"]}`, 400, "turn the direction"},
+		{`{"do":"keywords","keywords":["a","b","A"]}`, 400, "given twice"},
+		{`{"do":"budget","pages":100000000000000000000}`, 400, "pages cannot be a number 100000000000000000000"},
+		{`{"do":"pause","do":"continue"}`, 400, `the member \"do\" twice`},
+		{`{"do":"mute","place":"<b>"}`, 400, "as addresses have it"},
 		{`{"do":"budget","pages":-1}`, 400, "give a number of pages, or 0 for no limit"},
 		{`{"do":"dance"}`, 400, "give one of relevant"},
 		{`{"do":"relevant","url":"javascript:alert(1)"}`, 400, "no act"},
@@ -123,5 +135,93 @@ func TestTwoPagesSteer(t *testing.T) {
 	_, second := pages[1].ask("/api/crawls/1/acts")
 	if string(first) != string(second) || strings.Count(string(first), `"do":"budget"`) != len(want) || !strings.Contains(string(first), `"undone":true`) {
 		t.Errorf("one page lists %s\nthe other %s", first, second)
+	}
+}
+
+// An address that is pasted is taken for the place that it names.
+func TestPlaceOfAnAddress(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	for given, want := range map[string]string{
+		"http://www.bees.test/Info/Courses/": "www.bees.test/Info/Courses/", "WWW.BEES.TEST": "www.bees.test", " https://bees.test/ ": "bees.test", "bees.test/ads/": "bees.test/ads/",
+	} {
+		if code, got := d.post("acts", fmt.Sprintf(`{"do":"mute","place":%q}`, given)); code != 200 {
+			t.Errorf("%q: %d %s", given, code, got)
+		}
+		if _, b := d.ask("/api/crawls/1/acts"); !strings.Contains(string(b), fmt.Sprintf(`"place":%q`, want)) {
+			t.Errorf("%q is no %q in %s", given, want, b)
+		}
+	}
+}
+
+// Of a crawl that runs it is told what the relevance of a page is made of, and it is said that the
+// scorer is asked later.
+func TestExplainedWhileItRuns(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	w, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	_, b := serve(t, col).ask("/api/crawls/1/explain?url=https://bees.test/dance")
+	if s := string(b); !strings.Contains(s, "What the judge topic makes of the page now") || strings.Contains(s, "another waggle") || !strings.Contains(s, "is running: ask again once it has ended") {
+		t.Error(s)
+	}
+}
+
+// A crawl that runs and stands still is paused, for who reads its state and its metrics.
+func TestPausedIsTold(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	w, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	d := serve(t, col)
+	for _, idle := range []web.Idle{web.IdlePaused, web.IdleBetter} {
+		at := time.Now()
+		if err := w.SaveActivity(web.Activity{At: at, Fetches: 4, Idle: idle}); err != nil {
+			t.Fatal(err)
+		}
+		paused := idle == web.IdlePaused
+		if _, err := d.crawls[0].Until(t.Context(), func(s *watch.State) bool {
+			return s.Read() && s.Running && s.Activity != nil && s.Activity.Idle == idle.Brief() && s.Paused == paused
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{true: `waggle_paused{crawl="1",name="bees"} 1`, false: `waggle_paused{crawl="1",name="bees"} 0`}[paused]
+		if _, b := d.ask("/metrics"); !strings.Contains(string(b), want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// untrusted is a site that cannot be asked by https.
+type untrusted struct{ site }
+
+func (s untrusted) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if u.Scheme() == "https" {
+		return nil, &web.Failure{Reason: web.ReasonTLS, Connected: true, Err: errors.New("no trust")}
+	}
+	return s.site.Fetch(ctx, u)
+}
+
+// The way to a page leads back to a seed that was given without a scheme, and was asked for by
+// http once https had failed.
+func TestWayFromABareSeed(t *testing.T) {
+	s := site{"http://bees.test/": `<title>Bees</title><p>The honey bee. <a href="/dance">dance</a>`, "http://bees.test/dance": `<title>Dance</title><p>The honey bee.`}
+	d := serve(t, crawledBy(t, "bees", "", untrusted{s}, "bees.test"))
+	_, b := d.ask("/api/crawls/1/page?url=http://bees.test/dance")
+	var got struct {
+		Way []struct{ URL, Link, Failed string }
+	}
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	var way []string
+	for _, x := range got.Way {
+		way = append(way, x.Link+" "+x.URL+" "+x.Failed)
+	}
+	if w := strings.Join(way, "; "); w != "seed https://bees.test/ "+web.ReasonTLS.Brief()+"; redirect http://bees.test/ ; a http://bees.test/dance " {
+		t.Errorf("the way: %s", w)
 	}
 }

@@ -273,3 +273,22 @@ func TestSearchInChromium(t *testing.T) {
 	b.Eval(`void(document.querySelector(".copies").click())`)
 	b.Until(`document.querySelectorAll("table.pages tbody tr").length === 2 && document.querySelector(".notice")?.textContent.startsWith("Near-copies of")`)
 }
+
+// From the words of a search, Enter and ArrowDown lead to the first row, and Escape leaves the
+// field once it is empty.
+func TestSearchKeysInChromium(t *testing.T) {
+	d := serve(t, crawled(t, hive(), "https://bees.test/"))
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL() + "#/1/pages"}, nil)
+	b.Until(`document.querySelectorAll("table.pages tbody tr").length > 1`)
+	for _, key := range []string{"Enter", "ArrowDown"} {
+		b.Press("/")
+		b.Until(`document.activeElement.id === "search"`)
+		b.Press(key)
+		b.Until(`document.activeElement === document.querySelector("table.pages tbody tr a")`)
+	}
+	b.Press("/")
+	b.Until(`document.activeElement.id === "search"`)
+	b.Press("Escape")
+	b.Until(`document.activeElement === document.body`)
+}

@@ -130,7 +130,7 @@ func headers(h http.Header) {
 // trusts tells whether a request for data is of the person's page, or of a program with
 // the key.
 func (g *guard) trusts(r *http.Request) bool {
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+	if scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
 		return same(bearer, g.key)
 	}
 	if o := r.Header.Get("Origin"); o != "" && !slices.Contains(g.origins(r), o) {

@@ -32,6 +32,12 @@ func metrics() []metric {
 			}
 			return 0
 		}},
+		{"waggle_paused", "gauge", "1 while a crawl that runs is paused.", func(s *watch.State) float64 {
+			if s.Paused {
+				return 1
+			}
+			return 0
+		}},
 		{"waggle_pages_total", "counter", "Pages fetched.", of(func(f *figures.Figures) float64 { return float64(f.Pages) })},
 		{"waggle_relevant_pages", "gauge", "Relevant pages; fewer when a judge thinks otherwise.", of(func(f *figures.Figures) float64 { return float64(f.Relevant) })},
 		{"waggle_harvest_ratio", "gauge", "Share of relevant pages among all.", of(func(f *figures.Figures) float64 { return f.Harvest })},

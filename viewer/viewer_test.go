@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	crawler "github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
@@ -68,7 +69,7 @@ func crawled(t *testing.T, s site, seeds ...string) collection.Collection {
 }
 
 // crawledBy crawls a site in a crawl of a name, by a scorer; "" is the default.
-func crawledBy(t *testing.T, name, scorer string, s site, seeds ...string) collection.Collection {
+func crawledBy(t *testing.T, name, scorer string, s crawler.Fetcher, seeds ...string) collection.Collection {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bees")
 	w, err := collection.At(dir).Lock()

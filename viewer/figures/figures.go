@@ -40,7 +40,8 @@ type Crawl struct {
 	failed, skipped map[web.Reason]*Examples
 	changes         []event.Changed
 	acts            []event.Act
-	earlier         int // of acts, those of earlier runs
+	labels          map[uint64][]int // numbers of the labels of a page that hold, by the hash of its address
+	earlier         int              // of acts, those of earlier runs
 	threshold       float64
 	told            bool // the crawl was given another threshold than it had
 	relevant        int
@@ -157,6 +158,26 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 		c.rejudged(e)
 	case event.Act:
 		c.acts = append(c.acts, e)
+		c.label(e)
+	}
+}
+
+// Paused tells whether the run is paused by an act.
+func (c *Crawl) Paused() bool { return c.sum.Held() }
+
+// label notes which labels hold.
+func (c *Crawl) label(a event.Act) {
+	switch {
+	case a.Refused != "":
+	case a.Label():
+		if c.labels == nil {
+			c.labels = map[uint64][]int{}
+		}
+		id := hash(a.URL)
+		c.labels[id] = append(c.labels[id], len(c.acts))
+	case a.Do == event.Undo && a.Act > 0 && a.Act <= len(c.acts) && c.acts[a.Act-1].Label():
+		id := hash(c.acts[a.Act-1].URL)
+		c.labels[id] = slices.DeleteFunc(c.labels[id], func(n int) bool { return n == a.Act })
 	}
 }
 
@@ -291,6 +312,9 @@ func (c *Crawl) failure(e event.Failed, offset int64) {
 		c.moved[id] = offset
 	} else if e.Reason != web.ReasonRecord {
 		h.failed++
+	}
+	if !e.To.IsZero() { // a seed without a scheme leads on where https failed
+		c.moved[id] = offset
 	}
 	if _, page := c.byURL[id]; !page {
 		c.links[id] = link{state: state, what: c.words.number(string(e.Reason)), host: c.host(e.URL.Host())}

@@ -485,3 +485,45 @@ func TestBitset(t *testing.T) {
 		}
 	})
 }
+
+// A page tells what a person said of it last, as far as that was not undone; a crawl that was told
+// to pause is paused until it is told otherwise, or its next run.
+func TestLabelsAndPauses(t *testing.T) {
+	u, err := web.Parse("https://bees.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New()
+	n := 0
+	say := func(a event.Act) {
+		n++
+		a.Number, a.At.At = n, time.Unix(int64(n), 0)
+		c.Add(a, 0)
+	}
+	label := func() string {
+		p, _, _ := c.Page(u)
+		return fmt.Sprint(p.Label, " ", p.Act, " ", c.Paused())
+	}
+	c.Add(event.Started{}, 0)
+	c.Add(event.Fetched{Visit: event.Visit{URL: u}}, 0)
+	for _, x := range []struct {
+		act  event.Act
+		want string
+	}{
+		{event.Act{Do: event.Pause}, " 0 true"},
+		{event.Act{Do: event.Relevant, URL: u}, "relevant 2 true"},
+		{event.Act{Do: event.Irrelevant, URL: u}, "irrelevant 3 true"},
+		{event.Act{Do: event.More, URL: u, Refused: "no"}, "irrelevant 3 true"},
+		{event.Act{Do: event.Undo, Act: 1}, "irrelevant 3 false"},
+		{event.Act{Do: event.Undo, Act: 3}, "relevant 2 false"},
+		{event.Act{Do: event.Undo, Act: 2}, " 0 false"},
+		{event.Act{Do: event.Pause}, " 0 true"},
+	} {
+		if say(x.act); label() != x.want {
+			t.Errorf("after %s: %q, want %q", x.act.Words(), label(), x.want)
+		}
+	}
+	if c.Add(event.Started{Resumed: true}, 0); c.Paused() {
+		t.Error("a pause of an earlier run holds")
+	}
+}

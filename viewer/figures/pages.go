@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -31,6 +33,8 @@ type Page struct {
 	Reason     web.Reason `json:"reason,omitempty"` // why it is no harvest
 	Brief      string     `json:"brief,omitempty"`  // that in words
 	Cut        bool       `json:"cut,omitempty"`    // its end is missing
+	Label      event.Verb `json:"label,omitempty"`  // what a person said of it, so that no judge decides
+	Act        int        `json:"act,omitempty"`    // the number of that act
 }
 
 // Filter says which pages of a crawl are listed, and how. The zero Filter lists all, as
@@ -314,6 +318,10 @@ func (c *Crawl) page(i int) Page {
 	}
 	if reason != "" {
 		out.Brief = event.Line(reason.Brief())
+	}
+	if held := c.labels[xxh3.Hash(address)]; len(held) > 0 {
+		out.Act = held[len(held)-1]
+		out.Label = c.acts[out.Act-1].Do
 	}
 	return out
 }

@@ -34,7 +34,8 @@ type Step struct {
 	Anchor    string       `json:"anchor,omitempty"`
 	Queued    *float64     `json:"queued,omitempty"` // priority that it entered the frontier with by this link
 	Leased    float64      `json:"leased"`           // priority that it left the frontier with
-	Page      bool         `json:"page"`             // false: a redirect
+	Page      bool         `json:"page"`             // false: a redirect, or Failed
+	Failed    string       `json:"failed,omitempty"` // why nothing came of an address that another was asked for in place of, in words
 	Relevance float64      `json:"relevance"`
 	Relevant  bool         `json:"relevant"`
 }
@@ -99,6 +100,9 @@ func (c *Crawl) way(last event.Fetched) []Step {
 			})
 		case event.Failed:
 			visit = e.Visit
+			if e.Reason != web.ReasonRedirect && e.Reason != web.ReasonRedirectKnown {
+				x.Failed = event.Line(e.Reason.Brief())
+			}
 		}
 		if visit.URL.IsZero() || seen[visit.URL] {
 			break

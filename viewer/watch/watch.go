@@ -270,6 +270,7 @@ type State struct {
 	Dir      string          `json:"dir"`
 	Revision int             `json:"revision"`
 	Running  bool            `json:"running"`       // a process has the folder
+	Paused   bool            `json:"paused"`        // that stands still, as a person told it
 	Reading  float64         `json:"reading"`       // share of the log that was read, until all of it was; then 1
 	Damaged  int             `json:"damaged"`       // lines of the log that are no events
 	Cut      string          `json:"cut,omitempty"` // the end of the log is missing: how much, in words
@@ -294,6 +295,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	}
 	if running {
 		s.Activity = activityOf(c.activity, now)
+		s.Paused = c.figures.Paused() || c.activity != nil && c.activity.Idle == web.IdlePaused
 	}
 	switch {
 	case !c.whole && c.size > 0:

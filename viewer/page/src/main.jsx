@@ -92,7 +92,7 @@ function App() {
       <main id="main" ref={main} tabIndex={-1}>
         {state ? <Screen key={at.crawl} at={at} state={state} /> : <p class="first">Reading …</p>}
       </main>
-      <footer><span><kbd>1</kbd>–<kbd>5</kbd> screens · <kbd>/</kbd> search · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it · <kbd>R</kbd> relevant <kbd>I</kbd> not <kbd>M</kbd> more like this</span></footer>
+      <footer><span><kbd>1</kbd>–<kbd>5</kbd> screens · <kbd>/</kbd> search, <kbd>Enter</kbd> to its rows, <kbd>Esc</kbd> out of it · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it · <kbd>R</kbd> relevant <kbd>I</kbd> not <kbd>M</kbd> more like this</span></footer>
       <Said />
     </>
   );
@@ -117,6 +117,7 @@ function Status({ state, lost }) {
   let kind = "still";
   if (lost) [text, kind] = ["waggle does not answer", "bad"];
   else if (state.reading < 1) [text, kind] = [`reading the log, ${Math.floor(100 * state.reading)} %`, "busy"];
+  else if (state.running && state.paused) text = "paused";
   else if (state.running) [text, kind] = ["running", "busy"];
   else if (f.ended) text = "ended: " + ending(f.ended);
   else if (f.pages) text = "broke off; it can go on with --resume";

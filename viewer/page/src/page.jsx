@@ -1,9 +1,9 @@
 import { useCallback, useState } from "preact/hooks";
 import { get, post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, priority, size } from "./format.js";
-import { Relevance } from "./pages.jsx";
+import { labelled, Relevance } from "./pages.jsx";
 import { to } from "./route.js";
-import { Labels, useLabels } from "./steer.jsx";
+import { Labels, say, useLabels } from "./steer.jsx";
 
 // Page shows one page: as archived, its text, the way to it, and its links.
 export function Page({ at, state }) {
@@ -21,8 +21,9 @@ export function Page({ at, state }) {
       <section class="card head">
         <h1><bdi>{p.title || "(no title)"}</bdi></h1>
         <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
-        <p><Relevance of={p} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? `no harvest: ${p.brief}` : "not relevant"}; relevant from {decimal(p.threshold)} on</span></p>
+        <p><Relevance of={p} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? "no harvest" : "not relevant"}; relevant from {decimal(p.threshold)} on</span></p>
         <Labels crawl={at.crawl} url={p.url} />
+        {p.label && <p class="bar take labelled"><span>{labelled(p)[0].toUpperCase() + labelled(p).slice(1)}, by act {p.act}.</span><button type="button" onClick={() => say(at.crawl, { do: "undo", act: p.act })}>Undo</button></p>}
         <dl class="facts">
           <div><dt>Fetched</dt><dd>{moment(p.at)}</dd></div>
           <div><dt>Page</dt><dd>{number(p.number)} of the crawl</dd></div>
@@ -142,11 +143,11 @@ function Way({ p, crawl }) {
       <ol class="way">
         {p.way.map((s, i) => (i >= 4 && i < 4 + cut ? i === 4 && <li key="cut" class="redirect"><button type="button" onClick={() => setWhole(true)}>{count(cut, "step")} between</button></li> : (
           <li key={s.url} class={s.relevant ? "yes" : s.page ? "" : "redirect"}>
-            {i > 0 && <p class="step">{s.link === "redirect" ? "moved to" : <>link {s.anchor && <q><bdi>{s.anchor}</bdi></q>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && <> ({priority(s.leased)} when it was taken)</>}</p>}
+            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>link{s.anchor && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && <> ({priority(s.leased)} when it was taken)</>}</p>}
             {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : "the way before this is not in the log"}</p>}
             <p class="stop">
               {i < p.way.length - 1 && s.page ? <a href={to(crawl, "page", { url: s.url })}><bdi>{s.title || s.url}</bdi></a> : <strong><bdi>{s.title || s.url}</bdi></strong>}
-              {s.page ? <Relevance of={s} /> : <span class="soft">a redirect</span>}
+              {s.page ? <Relevance of={s} /> : <span class="soft">{s.failed || "a redirect"}</span>}
             </p>
             <bdi class="address">{s.url}</bdi>
           </li>

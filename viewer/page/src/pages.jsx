@@ -33,6 +33,12 @@ export function Pages({ at, state }) {
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
   const table = useRows((row) => row.querySelector("a")?.click());
   useLabels(at.crawl, focused);
+  const leave = (e) => { // from the words to the rows, or to nothing
+    if (e.isComposing) return;
+    const row = (e.key === "Enter" || e.key === "ArrowDown") && table.current?.querySelector("tbody tr a");
+    if (row) { e.preventDefault(); row.focus(); row.scrollIntoView({ block: "nearest" }); }
+    if (e.key === "Escape" && !e.target.value) e.target.blur();
+  };
   const select = (name, label, list) => (
     <label>{label}<select value={p[name] || ""} onChange={(e) => set({ [name]: e.target.value })}>
       <option value="">any</option>
@@ -47,7 +53,7 @@ export function Pages({ at, state }) {
     <div class="screen">
       <h1 class="hidden">Pages</h1>
       <form class="filters card" role="search" onSubmit={(e) => e.preventDefault()}>
-        <label class="grow">{index.there ? "Words of the page" : "Title or address holds"}<input id="search" ref={search} type="search" defaultValue={p.text} placeholder={index.there ? 'dance "honey bee" -robot' : ""} onInput={(e) => later({ text: e.target.value })} /></label>
+        <label class="grow">{index.there ? "Words of the page" : "Title or address holds"}<input id="search" ref={search} type="search" defaultValue={p.text} placeholder={index.there ? 'dance "honey bee" -robot' : ""} onInput={(e) => later({ text: e.target.value })} onKeyDown={leave} /></label>
         <button type="button" class="unfold" aria-expanded={unfolded} onClick={() => unfold(!unfolded)}>{unfolded ? "Fewer filters" : narrowed ? `Filters (${narrowed})` : "More filters"}</button>
         <div class={"further" + (unfolded ? " open" : "")}>
         {select("verdict", "Verdict", [["relevant", "relevant"], ["other", "not relevant"], ["left-out", "copies and not to be kept"]])}
@@ -103,6 +109,7 @@ function IndexLine({ index, dir, crawl }) {
   const [asked, setAsked] = useState(false);
   const make = () => { setAsked(true); post(`crawls/${crawl}/index`, {}).catch(() => setAsked(false)); };
   const far = index.pages ? `${number(index.indexed)} of ${count(index.pages, "page")}` : "";
+  if (index.making && index.there && index.pages > 0 && index.indexed >= index.pages) return <p class="index soft" role="status">The index has all {count(index.pages, "page")} so far, and grows with the crawl.</p>;
   if (index.making) return <p class="index soft" role="status">The index is being made{far && `: ${far}`}.{!index.there && " Until then titles and addresses are searched."}</p>;
   if (index.there) return index.error ? <p class="index soft" role="status">The index is not whole: {index.error}</p> : null;
   return (
@@ -126,10 +133,14 @@ export function Relevance({ of }) {
     <span class={"relevance" + (of.relevant ? " yes" : "")} title={of.brief ? `no harvest: ${of.brief}` : of.relevant ? "relevant" : "not relevant"}>
       <span class="track" aria-hidden="true"><i style={{ width: 100 * Math.min(1, Math.max(0, of.relevance)) + "%" }} /></span>
       <span>{decimal(of.relevance)}</span><span class="hidden">{of.relevant ? "relevant" : "not relevant"}</span>
+      {of.label && <em>{labelled(of)}</em>}
       {of.brief && <em>{of.brief}</em>}
     </span>
   );
 }
+
+// labelled says that a person decided, and not the judge.
+export const labelled = (of) => ({ relevant: "called relevant by a person", irrelevant: "called not relevant by a person", more: "a person wants more like it" })[of.label];
 
 // useRows lets J and K go through the rows of a table, and Enter open one.
 export function useRows(open) {
