@@ -70,6 +70,11 @@ func serveSites(t *testing.T, sites, pages int) *sitesWeb {
 	return w
 }
 
+// besidePages tells whether a path is one that each worker asks a site for beside its pages.
+func besidePages(path string) bool {
+	return path == "/robots.txt" || path == "/.well-known/tdmrep.json"
+}
+
 func siteName(i int) string { return fmt.Sprintf("s%d.example", i) }
 
 func (w *sitesWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
@@ -81,13 +86,13 @@ func (w *sitesWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	defer func() {
 		w.mu.Lock()
 		w.requests = append(w.requests, request{r.Host, r.URL.Path, began, time.Now()})
-		if r.URL.Path != "/robots.txt" {
+		if !besidePages(r.URL.Path) {
 			w.asked++
 		}
 		w.heard.Broadcast()
 		w.mu.Unlock()
 	}()
-	if r.URL.Path != "/robots.txt" {
+	if !besidePages(r.URL.Path) {
 		w.pass(r.Context())
 	}
 	i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(r.Host, "s"), ".example"))
@@ -170,7 +175,7 @@ func (w *sitesWeb) counts() map[string]int {
 	defer w.mu.Unlock()
 	out := map[string]int{}
 	for _, r := range w.requests {
-		if r.path != "/robots.txt" {
+		if !besidePages(r.path) {
 			out[r.host+r.path]++
 		}
 	}
