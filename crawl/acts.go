@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -219,21 +220,23 @@ func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 		if n > 0 && d.Clock.Now().Sub(now) >= tickEvery/2 {
 			break
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("acts: %w", err)
+		if err = ctx.Err(); err != nil {
+			err = fmt.Errorf("acts: %w", err)
+			break
 		}
-		more, err := d.act(ctx, now, a)
-		if err != nil {
-			return err
+		var more bool
+		if more, err = d.act(ctx, now, a); err != nil {
+			break
 		}
 		again = again || more
 		n++
 	}
 	d.taking = n < len(acts)
-	if again {
-		return d.rescore(ctx, now)
+	if again && (err == nil || ctx.Err() != nil) {
+		// Also where the crawl is stopped meanwhile: the log has the acts, so they hold.
+		err = cmp.Or(d.rescore(context.WithoutCancel(ctx), now), err)
 	}
-	return nil
+	return err
 }
 
 // takeAllActs takes in all acts that there are, before anything is fetched, and ticks meanwhile.
@@ -313,6 +316,9 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore b
 		}
 		if anew && err == nil {
 			told, err = d.reword(ctx, now, words)
+		}
+		if err != nil && ctx.Err() != nil {
+			return false, ctx.Err() // the next run takes it in
 		}
 		if err != nil {
 			a.Refused = err.Error()
@@ -494,7 +500,10 @@ func (d *driver) applyActs(ctx context.Context, now time.Time) error {
 	if err := d.unmute(ctx, now); err != nil {
 		return err
 	}
-	if !d.step.steering.lifts() {
+	// An act that was undone counts as well: the links may have been scored before that.
+	if !slices.ContainsFunc(d.step.steering.acts, func(a event.Act) bool {
+		return a.Refused == "" && (a.Do == event.Boost || a.Label())
+	}) {
 		return nil
 	}
 	return d.rescore(ctx, now)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +94,43 @@ func TestStoppedByManyActs(t *testing.T) {
 		if how, err := c.Run(t.Context()); err != nil || how != event.BudgetSpent || len(c.Told) != 40 {
 			t.Errorf("after %d pages, and again: %q, %v, %d acts", after, how, err, len(c.Told))
 		}
+	}
+}
+
+// A crawl that is stopped as it takes in that a boost is undone goes on as one that was not: what
+// the boost raised does not stay above all else.
+func TestStoppedByAnUndo(t *testing.T) {
+	pages := func(stopped bool) (list []string) {
+		c := newCrawl(t, tree(3, 200), 1)
+		c.Clock, c.Policy.Pages = stillClock{}, 60
+		s := &said{acts: []event.Act{{Do: event.Boost, Place: "h1.example"}, {Do: event.Undo, Act: 1}}, after: []int{5, 10}}
+		c.Acts, c.Look = s, func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
+		ctx, stop := context.WithCancel(t.Context())
+		c.Listen = func(e event.Event) {
+			switch e := e.(type) {
+			case event.Fetched:
+				s.pages++
+				list = append(list, e.URL.String())
+			case event.Act:
+				if c.Told = append(c.Told, e); e.Number == 2 && stopped {
+					stop()
+				}
+			}
+		}
+		how, err := c.Run(ctx)
+		if err == nil && stopped {
+			if how != event.Stopped {
+				t.Fatalf("the crawl ended by %q", how)
+			}
+			how, err = c.Run(t.Context())
+		}
+		if err != nil || how != event.BudgetSpent || len(c.Told) != 2 {
+			t.Fatalf("%q, %v, %d acts", how, err, len(c.Told))
+		}
+		return list
+	}
+	if got, want := pages(true), pages(false); !slices.Equal(got, want) {
+		t.Errorf("stopped:\n%s\nnot stopped:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
