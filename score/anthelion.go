@@ -50,7 +50,7 @@ type anthelion struct {
 	brood []byte // by page fetched: 1 a relevant page came of it, 2 another
 
 	// What the score of each link is made of, as it is at the present counts: all that waits is
-	// scored anew every few pages, and logarithms were a third of a score. See settle and weigh.
+	// scored anew every few pages, and logarithms would be a third of a score. See settle and weigh.
 	exploring    bool                    // the next page is to be one of a random host
 	prior, sizes float64                 // logarithms of the odds of a link, of the shares of features
 	odds         [addressDim + 4]float64 // ln (n_good+1)/(n_bad+1) of each feature

@@ -16,9 +16,8 @@ type copies struct {
 }
 
 // bodyKey is the beginning of the digest of a body. Of n bodies that differ, n²/2⁴⁹ pairs are
-// expected to have the same: 0.002 of a million, where 32 bits had 116. A page that repeats the
-// later body of such a pair is listed as a copy of the earlier one. That takes
-// six bytes more for a page than 32 bits, of 250 to 320.
+// expected to have the same: 0.002 of a million. A page that repeats the later body of such a
+// pair is listed as a copy of the earlier one.
 type bodyKey [6]byte
 
 // keyOf reads a digest as the log has it; ok is false where it has none.

@@ -42,7 +42,8 @@ type Crawl struct {
 	whole    bool   // it was read to its end once
 	damaged  int    // lines that are no events
 	cut      string // how much of the end is missing, in words; "" = nothing
-	looked   looked // when that was looked at last
+	looked   looked // at the last look
+	held     looked // when it was held against the mark of the frontier
 	err      error  // why it cannot be read at present
 	workers  collection.Workers
 	heard    fileState // of the file of the workers, when it was read last
@@ -63,7 +64,7 @@ func New(id string, col collection.Collection, documents parse.Documents) *Crawl
 	return &Crawl{id: id, col: col, docs: documents, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
 }
 
-// looked is a log as it was when it was held against the mark of the frontier.
+// looked is a log as it was at a look.
 type looked struct {
 	size    int64
 	running bool
@@ -177,11 +178,16 @@ func (c *Crawl) check() error {
 	}
 	as := looked{info.Size(), c.col.Running(), info.ModTime()}
 	cut := c.cut
-	if as != c.looked {
+	switch {
+	case as == c.held:
+	case c.held == looked{} || as == c.looked:
 		cut = ""
 		if err := c.col.CutShort(); err != nil {
 			cut = event.Line(err.Error())
 		}
+		c.held = as
+	default: // a log that grows is of a crawl that runs, also where its lock cannot be asked
+		cut = ""
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
