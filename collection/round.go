@@ -67,7 +67,8 @@ type Known struct {
 	// Chance is the probability that it has changed when the round begins, in [0,1], as far as
 	// its visits tell.
 	Chance float64 `json:"chance,omitempty"`
-	// Entries counts its entries that tell when they changed, of a sitemap or a feed.
+	// Entries counts its entries that tell when pages of its registrable domain changed, of a
+	// sitemap or a feed.
 	Entries int `json:"entries,omitempty"`
 	// Said is when it has changed since Last, as a sitemap or a feed said; "" = none did.
 	Said web.Date `json:"said,omitempty"`

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -66,6 +67,13 @@ func Says(d web.Date, last, now time.Time) (changed, ok bool) {
 	return false, !to.After(last)
 }
 
+// SpeaksFor tells whether what a list tells of a page counts: that of the same registrable domain
+// does. Anybody may write a list of the pages of others.
+func SpeaksFor(list, page web.URL) bool {
+	a, b := list.Host(), page.Host()
+	return a == b || a.Domain() == b.Domain()
+}
+
 // known is a page of Again that was not visited yet.
 type known struct {
 	*Known
@@ -79,8 +87,9 @@ type known struct {
 // toldState is what becomes of known pages by what is told of them.
 type toldState struct {
 	words map[web.Host]Word
-	room  int // how many that were left may come before links
-	last  int // that wait behind all links
+	room  int  // how many that were left may come before links
+	last  int  // that wait behind all links
+	moved bool // some went there, and the frontier has not been told so far
 }
 
 // know takes in the pages of earlier rounds.
@@ -125,7 +134,8 @@ func (s *Step) visited(u web.URL) {
 func first(value float64) float64 { return SeedPriority * (1 + min(max(value, 0), 1)) }
 func last(value float64) float64  { return -SeedPriority * (2 - min(max(value, 0), 1)) }
 
-// rankKnown is the priority of a known page that waits.
+// rankKnown is the priority of a candidate that waits, where only what is told of known pages
+// changes it.
 func (s *Step) rankKnown(c *web.Candidate) float64 {
 	if k := s.known[c.URL]; k != nil && k.last {
 		return last(k.value)
@@ -145,19 +155,21 @@ type sooner struct {
 const muchLess = 0.5
 
 // hear takes in what the entries of a sitemap or a feed tell of known pages. entries counts
-// those that tell anything, of whatever page; heed is false where nothing of it counts.
+// those that tell anything of pages that the list speaks for, known or not; heed is false where
+// nothing of it counts. What is told of a page without a Chance does not: a round that was begun
+// by a version without has none.
 func (s *Step) hear(now time.Time, p *web.Page, heed bool, preview Preview) (entries int, dated []event.Dated, come []sooner, err error) {
 	var asked []web.Candidate // what they would be moved to: whether they wait
 	var of []*known
 	place := map[*known]int{} // in these
 	for i := range p.Links {
 		l := &p.Links[i]
-		if l.Changed == "" {
+		if l.Changed == "" || !SpeaksFor(p.URL, l.URL) {
 			continue
 		}
 		entries++
 		k := s.known[l.URL]
-		if !heed || k == nil || k.sure {
+		if !heed || k == nil || k.sure || k.Chance <= 0 {
 			continue
 		}
 		changed, ok := Says(l.Changed, k.Last, now)
@@ -234,7 +246,7 @@ func (s *Step) hear(now time.Time, p *web.Page, heed bool, preview Preview) (ent
 func (s *Step) move(k *known, to event.Move) {
 	switch {
 	case to == event.MoveLast && !k.last:
-		k.last = true
+		k.last, s.told.moved = true, true
 		s.told.last++
 		s.told.room++
 	case to == event.MoveSooner && k.last:
@@ -257,4 +269,24 @@ func (s *Step) heard(e event.Fetched) {
 			s.move(k, d.Then)
 		}
 	}
+}
+
+// sink has the frontier take known pages behind all links that went there since the last call.
+// It follows every arrival and every beginning, as sweep does: Lease looks at few pages anew
+// before it gives one out. The priorities of links stay, so that it is the same when it is done
+// again.
+func (d *driver) sink(ctx context.Context) error {
+	told := &d.step.told
+	if !told.moved || told.last == 0 {
+		return nil
+	}
+	for from, more := []byte(nil), true; more; more = from != nil {
+		var err error
+		from, err = d.Frontier.Rescore(ctx, from, sweepSlice, d.step.rankKnown)
+		if err != nil {
+			return ofFrontier(err)
+		}
+	}
+	told.moved = false
+	return nil
 }

@@ -176,6 +176,9 @@ func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, sai
 		if err := d.settle(ctx, now, a.Record, out); err != nil {
 			return err
 		}
+		if err := d.sink(ctx); err != nil {
+			return err
+		}
 		if err := d.sweep(ctx, now); err != nil {
 			return err
 		}

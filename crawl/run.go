@@ -365,6 +365,9 @@ func (d *driver) open(ctx context.Context) error {
 	if err := d.again(ctx, now); err != nil { // a run that was killed may have begun with it
 		return err
 	}
+	if err := d.sink(ctx); err != nil {
+		return err
+	}
 	if err := d.sweep(ctx, now); err != nil {
 		return err
 	}

@@ -146,8 +146,8 @@ type Fetched struct {
 	// of the rendering; nil for a page as it was sent.
 	Rendered *Rendered `json:"rendered,omitempty"`
 	Links    int       `json:"links"` // on the page, all
-	// Entries counts those of a sitemap or a feed that tell when they changed, and Dated are
-	// those of known pages.
+	// Entries counts those of a sitemap or a feed that tell when pages of its registrable
+	// domain changed, and Dated are those of known pages.
 	Entries int       `json:"entries,omitempty"`
 	Dated   []Dated   `json:"dated,omitempty"`
 	Queued  []Found   `json:"queued,omitempty"`

@@ -1,0 +1,66 @@
+package revisit
+
+import (
+	"testing"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What a list tells of pages of other registrable domains teaches nothing of their hosts, and makes
+// none of them due.
+func TestReadWhoTells(t *testing.T) {
+	for list, want := range map[string]collection.Known{
+		"https://a.example/map":     {Denials: collection.Told{Visits: 1, Expected: .25}, Said: "2026-02-28"},
+		"https://www.a.example/map": {Denials: collection.Told{Visits: 1, Expected: .25}, Said: "2026-02-28"},
+		"https://liar.example/map":  {},
+	} {
+		w, err := collection.At(t.TempDir()).Lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		visited, waits := page("https://a.example/visited", .9, 30, 10, 3, 1), page("https://a.example/waits", .9, 30, 10, 3, 1)
+		visited.Chance = .25
+		if err := w.SaveKnown([]collection.Known{visited, waits}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		log, err := event.Open(w.EventLog(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetched := func(u web.URL, dated ...event.Dated) event.Fetched {
+			return event.Fetched{At: event.At{At: now}, Visit: event.Visit{URL: u}, Status: 200, Dated: dated}
+		}
+		_, err = log.Append(
+			fetched(at(list), event.Dated{URL: visited.URL, Changed: "2025-01-01"}, event.Dated{URL: waits.URL, Changed: "2026-02-28"}),
+			fetched(visited.URL),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Read(t.Context(), w.Collection, 1, parse.New(parse.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got collection.Known
+		for _, k := range r.Known {
+			switch k.URL {
+			case visited.URL:
+				got.Denials, got.Claims = k.Denials, k.Claims
+			case waits.URL:
+				got.Said = k.Said
+			}
+		}
+		if got.Denials != want.Denials || got.Claims != want.Claims || got.Said != want.Said {
+			t.Errorf("%s: %+v %+v %q, want %+v %q", list, got.Denials, got.Claims, got.Said, want.Denials, want.Said)
+		}
+	}
+}
