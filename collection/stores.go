@@ -225,16 +225,19 @@ type turnCount struct {
 	judged   bool      // waggle judge renewed verdicts
 }
 
-// add tells whether an event begins another turn. A page that has the judge renew
-// earlier verdicts is logged before them, in one turn; a crawl that is judged anew logs its verdicts
-// and then the settings that changed, in one turn as well. So is what came from other
-// workers: verdicts, then links of several pages. What is of one turn is of one moment.
+// add tells whether an event begins another turn. A page that has the judge renew earlier verdicts
+// is logged before them, in one turn, and the file of its site in between; a crawl that is judged
+// anew logs its verdicts and then the settings that changed, in one turn as well. So is what came
+// from other workers: verdicts, then links of several pages. What is of one turn is of one moment.
 func (c *turnCount) add(e event.Event) bool {
 	fetched := c.fetched
 	c.fetched = time.Time{}
 	switch e := e.(type) {
 	case event.Fetched:
 		c.fetched = e.Time()
+	case event.SiteFile: // between a page and the verdicts that it has renewed
+		c.fetched = fetched
+		return false
 	case event.Rejudged:
 		with := fetched.Equal(e.Time()) || c.renewed.Equal(e.Time())
 		c.renewed = e.Time()
