@@ -145,14 +145,19 @@ func (c *Crawl) triesAgain(l *web.Lease, r *web.Response) bool {
 // an address which itself leaves nothing to keep.
 func (c *Crawl) encodeBeside(a *Arrival, robots *web.Response, file *web.SiteFile, from web.URL) error {
 	kept := robots
-	switch {
-	case file == nil || file.Response == nil:
-	case robots == nil:
-		kept = file.Response
-	default:
-		both := *robots
-		both.SiteFile = file
-		kept = &both
+	if file != nil {
+		rest := *file
+		if kept == nil {
+			kept, rest.Response = file.Response, nil
+		}
+		if kept == nil {
+			kept, rest.Robots = file.Robots, nil
+		}
+		if kept != nil && (rest.Response != nil || rest.Robots != nil) {
+			both := *kept
+			both.SiteFile = &rest
+			kept = &both
+		}
 	}
 	if kept == nil {
 		return nil

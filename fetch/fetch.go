@@ -295,7 +295,7 @@ func New(o Options) (*Stack, error) {
 		anything = siteFetcher{anything, o.Cookies}
 	}
 	anything = gate.Before(anything)
-	s := &Stack{Fetcher: pages, wire: w, gate: gate, resources: patient{anything, o.Clock}}
+	s := &Stack{Fetcher: pages, wire: w, gate: gate, resources: patient{Fetcher: anything, clock: o.Clock}}
 	files := func(most int) Fetcher { return gate.Before(certifiedFetcher{w.client(Types{"*/*"}, most, nil)}) }
 	ofSites := files(maxReservations)
 	if !o.IgnoreRobots {
@@ -303,7 +303,7 @@ func New(o Options) (*Stack, error) {
 			Pages: pages, Files: files(maxRobots), Gate: gate, CrawlDelayCap: o.CrawlDelayCap, Clock: o.Clock,
 			Kept: s.keep(o, o.RobotsFile, "robots.txt", OpenRobots),
 		})
-		s.Fetcher, s.resources, ofSites = robots, patient{robots.before(anything), o.Clock}, robots.before(ofSites)
+		s.Fetcher, s.resources, ofSites = robots, patient{Fetcher: robots.before(anything), clock: o.Clock}, robots.before(ofSites)
 	}
 	if o.Reservations {
 		s.sites = NewReservations(ReservationsOptions{

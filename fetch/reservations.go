@@ -131,6 +131,9 @@ func (s *Reservations) ask(ctx context.Context, of web.URL) (file *web.SiteFile,
 	if file.Response != nil && file.Response.Absent() {
 		file.Response = nil // nobody answered for the site
 	}
+	if file.Robots != nil && file.Robots.Absent() {
+		file.Robots = nil
+	}
 	if s.o.Kept != nil {
 		s.o.Kept.add(kept, s.o.Clock.Now().Add(life), life)
 	}
@@ -138,27 +141,15 @@ func (s *Reservations) ask(ctx context.Context, of web.URL) (file *web.SiteFile,
 }
 
 // follow fetches the file from where it is, waiting for its turns for reservationsWait in all.
-// file is given the last response.
+// file is given what was answered on the way.
 func (s *Reservations) follow(ctx context.Context, u web.URL, file *web.SiteFile) (*web.Response, error) {
-	patience := reservationsWait
-	for {
-		answer, err := Follow(ctx, withinDomain{responseKeeper{s.o.Files, &file.Response}, u.Host().Domain()}, u, reservationsRedirects)
-		var f *web.Failure
-		if errors.As(err, &f) && file.Response == nil {
-			file.Response = f.Robots
-		}
-		if f == nil || f.Reason != web.ReasonBusy || f.RetryAfter <= 0 || f.RetryAfter > patience || ctx.Err() != nil {
-			return answer, err
-		}
-		patience -= f.RetryAfter
-		fire, stop := s.o.Clock.NewTimer(f.RetryAfter)
-		select {
-		case <-fire:
-		case <-ctx.Done():
-			stop()
-			return nil, ctx.Err()
-		}
+	left := reservationsWait
+	files := Fetcher(patient{Fetcher: s.o.Files, clock: s.o.Clock, left: &left}) // each address waits for itself
+	answer, err := Follow(ctx, withinDomain{responseKeeper{files, &file.Response}, u.Host().Domain()}, u, reservationsRedirects)
+	if f := (*web.Failure)(nil); errors.As(err, &f) {
+		file.Robots = f.Robots
 	}
+	return answer, err
 }
 
 // withinDomain is a fetcher of one registrable domain: who speaks for other sites is not asked.

@@ -169,6 +169,70 @@ func TestReservations(t *testing.T) {
 	}
 }
 
+// A file that has moved, of a site that wants a pause before each request: each address is asked
+// once it may be, and none again. Its turns are waited for as long as that is bearable in all.
+func TestReservationsMovedBehindPauses(t *testing.T) {
+	const site = "https://slow.test"
+	for _, c := range []struct {
+		pause time.Duration
+		asked string
+		want  string
+	}{
+		{30 * time.Second, "/.well-known/tdmrep.json /one /two", "reserved, asked (https://slow.test/two, status 200), 1 rules"},
+		{70 * time.Second, "/.well-known/tdmrep.json", "nothing said, asked (https://slow.test/.well-known/tdmrep.json, status 301), wrong: it could not be had: to be asked later: a pause"},
+	} {
+		clock := newFastClock()
+		files := &tdmFiles{answers: map[string]func() (*web.Response, error){
+			site + "/.well-known/tdmrep.json": moves(site + "/one"),
+			site + "/one":                     moves(site + "/two"),
+			site + "/two":                     answers(200, `[{"location":"/","tdm-reservation":1}]`),
+		}}
+		paced := &pacedFiles{Fetcher: files, clock: clock, pause: c.pause, next: clock.Now().Add(c.pause)}
+		sites := fetch.NewReservations(fetch.ReservationsOptions{Files: paced, Clock: clock})
+		r := page(t, site+"/")
+		if err := sites.Complete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(strings.Join(files.asked, " "), site, ""); got != c.asked || told(r) != c.want {
+			t.Errorf("a pause of %v: asked %s, want %s\n got %s\nwant %s", c.pause, got, c.asked, told(r), c.want)
+		}
+	}
+}
+
+// pacedFiles asks to be asked again where a pause since the request before is not over.
+type pacedFiles struct {
+	fetch.Fetcher
+	clock *fastClock
+	pause time.Duration
+	next  time.Time
+}
+
+func (p *pacedFiles) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if wait := p.next.Sub(p.clock.Now()); wait > 0 {
+		return nil, &web.Failure{Reason: web.ReasonBusy, RetryAfter: wait, Detail: "a pause"}
+	}
+	p.next = p.clock.Now().Add(p.pause)
+	return p.Fetcher.Fetch(ctx, u)
+}
+
+// The answer for robots.txt, where that is why the file is not asked for, is none for the file.
+func TestReservationsRobotsAreNoAnswer(t *testing.T) {
+	of, err := web.Parse("https://a.test/robots.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := &tdmFiles{answers: map[string]func() (*web.Response, error){
+		"https://a.test/.well-known/tdmrep.json": fails(web.Failure{Reason: web.ReasonRobotsMissing, Detail: "status 503", Robots: &web.Response{URL: of, Status: 503}}),
+	}}
+	r := page(t, "https://a.test/")
+	if err := fetch.NewReservations(fetch.ReservationsOptions{Files: files}).Complete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.SiteFile; f.Response != nil || f.Robots == nil || f.Robots.Status != 503 || f.Wrong == "" {
+		t.Errorf("the file: %s; robots.txt: %+v", told(r), f.Robots)
+	}
+}
+
 // Only a page has its site asked.
 func TestReservationsOfNoPage(t *testing.T) {
 	files := &tdmFiles{}

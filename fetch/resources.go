@@ -73,6 +73,7 @@ func special(ctx context.Context) (headers [][2]string) {
 type patient struct {
 	Fetcher
 	clock Clock
+	left  *time.Duration // for which it still waits, in all; nil = for as long as it is asked to
 }
 
 func (p patient) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
@@ -94,6 +95,12 @@ func (p patient) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		}
 		if f.Reason != web.ReasonBusy || ctx.Err() != nil {
 			return nil, err
+		}
+		if p.left != nil {
+			if f.RetryAfter <= 0 || f.RetryAfter > *p.left {
+				return nil, err
+			}
+			*p.left -= f.RetryAfter
 		}
 		robots = f.Robots
 		fire, stop := p.clock.NewTimer(max(f.RetryAfter, time.Millisecond))

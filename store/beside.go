@@ -5,17 +5,25 @@ import "github.com/waggle-crawler/waggle/web"
 // What is kept beside the response for a page, before it.
 
 // siteFile writes the file of a site that was asked for beside a page, as something that
-// was asked for with it.
+// was asked for with it, and the robots.txt that were asked for on the way.
 func (r *renderer) siteFile(f *web.SiteFile) error {
-	if f == nil || f.Response == nil {
+	if f == nil {
 		return nil
 	}
-	if robots := f.Response.Robots; robots != nil {
-		if err := r.exchange(robots, nil, ""); err != nil {
+	if p := f.Response; p != nil {
+		if p.Robots != nil {
+			if err := r.exchange(p.Robots, nil, ""); err != nil {
+				return err
+			}
+		}
+		if err := r.exchange(p, nil, "other"); err != nil {
 			return err
 		}
 	}
-	return r.exchange(f.Response, nil, "other")
+	if f.Robots == nil {
+		return nil
+	}
+	return r.exchange(f.Robots, nil, "")
 }
 
 // rendering writes what a browser made of a response, before that: what the page asked for,

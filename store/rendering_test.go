@@ -9,6 +9,36 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// The file of a site stands before the response beside which it was asked for, and so do the
+// robots.txt that came on the way to it.
+func TestSiteFile(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{})
+	x := pageExchange(t, "https://example.org/page", "<p>a page")
+	moved := response(t, "https://example.org/.well-known/tdmrep.json", "")
+	moved.Robots = response(t, "https://example.org/robots.txt", "User-agent: *")
+	x.Response.SiteFile = &web.SiteFile{Response: moved, Robots: response(t, "https://www.example.org/robots.txt", "")}
+	other := pageExchange(t, "https://example.com/page", "<p>another")
+	other.Response.SiteFile = &web.SiteFile{Robots: response(t, "https://example.com/robots.txt", "")}
+	appendTo(t, a, encode(t, a, x), encode(t, a, other))
+	var got []string
+	for p, err := range Pieces(paths(t, dir)[0], -1) {
+		if err != nil || p.Damage != nil {
+			t.Fatal(err, p.Damage)
+		}
+		if p.Type == "response" {
+			got = append(got, p.Target)
+		}
+	}
+	want := []string{
+		"https://example.org/robots.txt", "https://example.org/.well-known/tdmrep.json", "https://www.example.org/robots.txt", "https://example.org/page",
+		"https://example.com/robots.txt", "https://example.com/page",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("responses\n%q\nwant\n%q", got, want)
+	}
+}
+
 // A rendering stands before the response that it is of, with what the page asked for, and is
 // read back with it.
 func TestRendering(t *testing.T) {

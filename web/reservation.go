@@ -16,6 +16,9 @@ type SiteFile struct {
 	URL URL
 	// Response is the last one on the way to the file, nil where none came.
 	Response *Response
-	Rules    int    // of the file
-	Wrong    string // why it, or a part of it, is not used, or could not be had; "" = nothing is wrong
+	// Robots is the answer for a robots.txt that was asked for before a request which failed or
+	// was not sent, nil where none was. That before Response stands in Response.Robots.
+	Robots *Response
+	Rules  int    // of the file
+	Wrong  string // why it, or a part of it, is not used, or could not be had; "" = nothing is wrong
 }
