@@ -333,6 +333,9 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	if err != nil {
 		return Outcome{}, err
 	}
+	if a.Response != nil {
+		out.With = append(saidBySite(now, a.Response.SiteFile), out.With...)
+	}
 	if f, ok := out.Event.(event.Failed); !ok || !f.Retry {
 		s.visited(a.Lease.URL)
 	}
@@ -386,7 +389,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	follow := copies == 0 || home && copies < maxCopies
 	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), copies > 0 && home)
 	var memory []byte
-	with := saidBySite(now, a.Response.SiteFile)
+	var with []event.Event
 	if reason.Copy() {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
@@ -394,7 +397,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		s.recent.add(c)
 		s.leads.arrive(c, linksOnly, v.Relevant)
 		if reason == "" {
-			with = append(with, s.observe(now, p, a.Verdict)...)
+			with = s.observe(now, p, a.Verdict)
 		}
 	}
 	var found []link

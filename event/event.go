@@ -161,8 +161,8 @@ type Fetched struct {
 }
 
 // SiteFile is a file in which a site reserves text and data mining, /.well-known/tdmrep.json,
-// as it was found there: that of Fetched.URL, of whose turn it is a part. Of sites without one
-// nothing is told.
+// as it was found there: that of the page told of before it, by Fetched or Failed, of whose turn
+// it is a part. Of sites without one nothing is told.
 type SiteFile struct {
 	At
 	URL    web.URL `json:"url"`
