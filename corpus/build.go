@@ -407,7 +407,7 @@ func (b *builder) note(format string, args ...any) {
 
 func isRobots(u web.URL) bool { return u.RequestPath() == "/robots.txt" }
 
-func isReservations(u web.URL) bool { return u.RequestPath() == "/.well-known/tdmrep.json" }
+func isReservations(u web.URL) bool { return u.RequestPath() == web.ReservationsPath }
 
 // page renders a page made up from its parts.
 func (b *builder) page(from string, u web.URL, status int, contentType string, lastModified time.Time, at time.Time, body []byte) result {

@@ -94,7 +94,7 @@ func (s *Reservations) Complete(ctx context.Context, r *web.Response) error {
 // ask asks the origin of an address. The error is ctx's.
 func (s *Reservations) ask(ctx context.Context, of web.URL) (file *web.SiteFile, v siteRules, life time.Duration, err error) {
 	origin := of.Origin()
-	u, err := web.Parse(origin + robots.ReservationsPath)
+	u, err := web.Parse(origin + web.ReservationsPath)
 	if err != nil {
 		return nil, siteRulesOf(404, nil), reservationsLife, nil
 	}

@@ -11,6 +11,9 @@ type Reservation struct {
 	Policy   string // address of the terms on which mining is permitted; "" = none is named
 }
 
+// ReservationsPath is where a site has its file of reservations.
+const ReservationsPath = "/.well-known/tdmrep.json"
+
 // SiteFile is what came of asking a site for its file of reservations.
 type SiteFile struct {
 	URL URL

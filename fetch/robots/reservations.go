@@ -10,9 +10,6 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// ReservationsPath is where a site has its file of reservations.
-const ReservationsPath = "/.well-known/tdmrep.json"
-
 // Bounds of such a file, beside maxBody.
 const (
 	maxReservations = 5000
