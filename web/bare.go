@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -28,7 +29,8 @@ func Given(s string) (URL, error) {
 }
 
 // HasCredentials tells whether a name or a password stands in an address before its host,
-// as a browser reads it. The scheme may be missing. A mail address is no such address.
+// as a browser reads it. The scheme may be missing. A mail address is no such address, nor are words
+// before an @.
 func HasCredentials(s string) bool {
 	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
@@ -45,8 +47,12 @@ func HasCredentials(s string) bool {
 	rest = strings.TrimLeft(rest, "/\\")
 	authority := rest[:strings.IndexAny(rest+"/", "/\\?#")]
 	before, _, found := strings.Cut(authority, "@")
-	// Without a scheme, only a colon tells a password from a mail address.
-	return found && (len(rest) < len(s) || strings.Contains(before, ":"))
+	if !found || len(rest) < len(s) {
+		return found
+	}
+	// Without a scheme, only a colon tells a password from a mail address, and words with spaces
+	// between them are none of an address.
+	return strings.Contains(before, ":") && !strings.ContainsFunc(before, unicode.IsSpace)
 }
 
 // reservedTop are the top-level domains of examples and tests (RFC 2606), which no

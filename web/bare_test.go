@@ -89,7 +89,11 @@ func TestGivenRefusesCredentials(t *testing.T) {
 			t.Errorf("%q: the error shows the password: %v", given, err)
 		}
 	}
-	for name, want := range map[string]bool{"hives/ada@home.html": false, "ada@a.example": false, "c:/ada@home.html": false} {
+	for name, want := range map[string]bool{
+		"hives/ada@home.html": false, "ada@a.example": false, "c:/ada@home.html": false,
+		"bees: ada@a.example": false, "mail to:ada@a.example": false, "bees:\u00a0ada@a.example": false,
+		"ada:Sw0rdfish@a.example bees": true, "https://ada lovelace@a.example/": true, "ada:Sw0rdfish@a.example": true,
+	} {
 		if web.HasCredentials(name) != want {
 			t.Errorf("%q has credentials: %v", name, !want)
 		}
