@@ -110,7 +110,7 @@ func (c *steerCmd) act() (a event.Act, err error) {
 			return a, fmt.Errorf("%s: %w", c.Do, err)
 		}
 	case "place":
-		a.Place = c.To
+		a.Place = event.PlaceOf(c.To)
 	case "delay":
 		a.Delay = c.To
 	case "keywords":
