@@ -165,15 +165,19 @@ func (w withinDomain) Fetch(ctx context.Context, u web.URL) (*web.Response, erro
 	return w.Fetcher.Fetch(ctx, u)
 }
 
+// weightOfReservations is what the rules of a body take in memory, in bytes: what is remembered of
+// an origin without any was measured as 362.
+func weightOfReservations(body int) int { return 384 + 4*body }
+
 // siteRulesOf is what a whole answer says. Many servers answer with a page where there is no
 // such file.
 func siteRulesOf(status int, body []byte) siteRules {
-	v := siteRules{rules: &robots.Reservations{}, weight: ruleWeight}
+	v := siteRules{rules: &robots.Reservations{}, weight: weightOfReservations(0)}
 	text := bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	if status < 200 || status > 299 || len(text) == 0 || text[0] != '[' && text[0] != '{' {
 		return v
 	}
 	v.rules, v.wrong = robots.ParseReservations(body)
-	v.weight += 4 * len(body)
+	v.weight = weightOfReservations(len(body))
 	return v
 }

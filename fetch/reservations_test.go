@@ -233,6 +233,31 @@ func TestReservationsRobotsAreNoAnswer(t *testing.T) {
 	}
 }
 
+// Many sites have no such file: 30,000 of them are remembered, by a run and by the next.
+func TestReservationsOfManySites(t *testing.T) {
+	files, clock := &tdmFiles{}, newFastClock()
+	path := filepath.Join(t.TempDir(), "tdmrep")
+	const n = 30000
+	for run := range 2 {
+		kept, err := fetch.OpenReservations(path, clock.Now, func(s string) { t.Error("noted", s) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		sites := fetch.NewReservations(fetch.ReservationsOptions{Files: files, Clock: clock, Kept: kept})
+		for i := range 2 * n {
+			if err := sites.Complete(t.Context(), page(t, fmt.Sprintf("https://h%d.test/", i%n))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := kept.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if len(files.asked) != n {
+			t.Fatalf("after run %d: %d requests, want %d", run+1, len(files.asked), n)
+		}
+	}
+}
+
 // Only a page has its site asked.
 func TestReservationsOfNoPage(t *testing.T) {
 	files := &tdmFiles{}
