@@ -142,7 +142,7 @@ func (w *sitesWeb) reachable() map[string]bool {
 // await waits until so many pages were asked for, or the test's time is over.
 func (w *sitesWeb) await(t *testing.T, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	defer context.AfterFunc(ctx, w.heard.Broadcast)()
 	w.mu.Lock()
