@@ -129,9 +129,9 @@ func numbered(acts []event.Act) []event.Act {
 	return acts
 }
 
-// dying is a frontier whose turns fail from the n-th on after an act of undoing, as those of a
+// dyingFrontier is a frontier whose turns fail from the n-th on after an act of undoing, as those of a
 // process that is killed there.
-type dying struct {
+type dyingFrontier struct {
 	*frontier.Frontier
 	undone bool
 	n      int
@@ -139,7 +139,7 @@ type dying struct {
 
 var errKilled = errors.New("killed")
 
-func (f *dying) Commit(ctx context.Context, t web.Turn) (web.Receipt, error) {
+func (f *dyingFrontier) Commit(ctx context.Context, t web.Turn) (web.Receipt, error) {
 	if f.undone {
 		if f.n--; f.n < 0 {
 			return web.Receipt{}, errKilled
@@ -168,7 +168,7 @@ func TestKilledWhileUnmuted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &dying{Frontier: f, n: n}
+			d := &dyingFrontier{Frontier: f, n: n}
 			c := newCrawl(t, site, 1)
 			c.Frontier, c.Clock = d, stillClock{}
 			c.Told = told

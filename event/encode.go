@@ -429,55 +429,45 @@ func (o *object) visit(v Visit) {
 	o.float("priority", v.Priority)
 }
 
-func (o *object) found(l []Found) {
-	if len(l) == 0 {
+// list adds objects that begin with an address, and of which more adds the rest; nothing where
+// there are none.
+func list[T any](o *object, key string, all []T, address func(*T) web.URL, more func(*T)) {
+	if len(all) == 0 {
 		return
 	}
-	o.key("queued")
-	for i, f := range l {
+	o.key(key)
+	for i := range all {
 		o.sep(i, '[')
 		o.b = append(o.b, `{"url":`...)
-		o.b = AppendText(o.b, f.URL.String())
+		o.b = AppendText(o.b, address(&all[i]).String())
+		more(&all[i])
+		o.b = append(o.b, '}')
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *object) found(l []Found) {
+	list(o, "queued", l, func(f *Found) web.URL { return f.URL }, func(f *Found) {
 		o.float("priority", f.Priority)
 		o.optText("anchor", f.Anchor)
 		o.flag("raised", f.Raised)
 		o.optText("link", string(f.Link))
 		o.optText("changed", string(f.Changed))
-		o.b = append(o.b, '}')
-	}
-	o.b = append(o.b, ']')
+	})
 }
 
 func (o *object) dated(l []Dated) {
-	if len(l) == 0 {
-		return
-	}
-	o.key("dated")
-	for i, d := range l {
-		o.sep(i, '[')
-		o.b = append(o.b, `{"url":`...)
-		o.b = AppendText(o.b, d.URL.String())
+	list(o, "dated", l, func(d *Dated) web.URL { return d.URL }, func(d *Dated) {
 		o.text("changed", string(d.Changed))
 		o.float("value", d.Value)
 		o.optText("then", string(d.Then))
-		o.b = append(o.b, '}')
-	}
-	o.b = append(o.b, ']')
+	})
 }
 
 func (o *object) skipped(l []Skipped) {
-	if len(l) == 0 {
-		return
-	}
-	o.key("skipped")
-	for i, s := range l {
-		o.sep(i, '[')
-		o.b = append(o.b, `{"url":`...)
-		o.b = AppendText(o.b, s.URL.String())
+	list(o, "skipped", l, func(s *Skipped) web.URL { return s.URL }, func(s *Skipped) {
 		o.text("reason", string(s.Reason))
-		o.b = append(o.b, '}')
-	}
-	o.b = append(o.b, ']')
+	})
 }
 
 func (o *object) directives(d web.Directives) {

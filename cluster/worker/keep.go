@@ -41,12 +41,12 @@ type Status struct {
 	Looks    int  `json:"looks,omitempty"`
 }
 
-// troubled is an engine that knows why it does not do what it is asked, nil where it does.
-type troubled interface{ Trouble() error }
+// troubler is an engine that knows why it does not do what it is asked, nil where it does.
+type troubler interface{ Trouble() error }
 
 // unanswered tells why the session was not renewed.
 func (w *Worker) unanswered() error {
-	if e, ok := w.e.(troubled); ok {
+	if e, ok := w.e.(troubler); ok {
 		if err := e.Trouble(); err != nil {
 			return err
 		}
