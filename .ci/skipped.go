@@ -4,7 +4,7 @@
 // and appends the tests that were skipped or passed to a file:
 //
 //	skip <tab> package <tab> test <tab> reason
-//	pass <tab> package <tab> test
+//	pass <tab> package <tab> test <tab> seconds
 //
 //	go test -json ./... | go run .ci/skipped.go FILE
 package main
@@ -19,7 +19,10 @@ import (
 	"strings"
 )
 
-type event struct{ Action, Package, ImportPath, Test, Output string }
+type event struct {
+	Action, Package, ImportPath, Test, Output string
+	Elapsed                                   float64 // seconds
+}
 
 // place begins what a test says: the file and the line.
 var place = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
@@ -60,7 +63,7 @@ func main() {
 			fmt.Fprintf(out, "skip\t%s\t%s\t%s\n", e.Package, e.Test, reason)
 			delete(said, key)
 		case e.Action == "pass":
-			fmt.Fprintf(out, "pass\t%s\t%s\n", e.Package, e.Test)
+			fmt.Fprintf(out, "pass\t%s\t%s\t%.1f\n", e.Package, e.Test, e.Elapsed)
 			delete(said, key)
 		}
 	}

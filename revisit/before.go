@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/fetch"
@@ -37,7 +38,10 @@ func (c *conditionalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Respons
 	if err != nil || before.Status != http.StatusOK || before.Truncated != "" || len(before.Body) == 0 {
 		return c.pages.Fetch(ctx, u)
 	}
-	v := fetch.Validators{ETag: first(before.Header, "Etag"), LastModified: first(before.Header, "Last-Modified")}
+	v := fetch.Validators{ETag: first(before.Header, "Etag")}
+	if settled(before.Header) {
+		v.LastModified = first(before.Header, "Last-Modified")
+	}
 	r, err := c.pages.Fetch(fetch.WithValidators(ctx, v), u)
 	if err != nil {
 		return nil, err
@@ -49,6 +53,20 @@ func (c *conditionalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Respons
 	}
 	sent, record := collection.Original(before)
 	return collection.Revisited(r, before, &web.Revisit{NotModified: notModified, Head: r.Head, Record: record, At: sent}), nil
+}
+
+// settled reports whether a document was at least a second old when it was sent: one that
+// changed again in the second of its Last-Modified keeps that date, and the server would call
+// the new version unchanged. Where either date is missing or is none, it is taken for settled.
+//
+// Source: RFC 9110, section 8.8.2.2.
+func settled(h web.Header) bool {
+	sent, err := http.ParseTime(first(h, "Date"))
+	if err != nil {
+		return true
+	}
+	changed, err := http.ParseTime(first(h, "Last-Modified"))
+	return err != nil || sent.Sub(changed) >= time.Second
 }
 
 func first(h web.Header, name string) string {
