@@ -153,14 +153,15 @@ func lock(what, name string, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// Held tells whether a process holds the lock of the folder.
+// Held tells whether a process holds the lock of the folder. It is in the way of nobody who
+// wants it.
 func Held(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
 	if err != nil {
 		return false
 	}
-	defer f.Close() // gives the lock back, if this took it
-	return lockFile(f) != nil
+	defer f.Close()
+	return locked(f)
 }
 
 // New is a folder that a program may make, and the folders around it that there were

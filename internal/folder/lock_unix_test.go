@@ -5,6 +5,7 @@ package folder
 import (
 	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -25,4 +26,62 @@ func TestLockIsHeldOnce(t *testing.T) {
 		t.Fatalf("after it was given back: %v", err)
 	}
 	again.Close()
+}
+
+// Those who ask whether a folder is held do not see each other, and are not in the way of who
+// wants it.
+func TestHeldIsAQuestion(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Held(dir) {
+		t.Error("a folder that is held is told to be free")
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for range 5000 {
+				if Held(dir) {
+					t.Error("a folder that nobody holds is told to be held")
+					return
+				}
+			}
+		})
+	}
+	asking.Wait()
+
+	over := make(chan struct{})
+	for range 4 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					Held(dir)
+				}
+			}
+		})
+	}
+	for range 2000 {
+		l, err := Lock(dir)
+		if err != nil {
+			t.Errorf("nobody holds it: %v", err)
+			break
+		}
+		if _, err := Lock(dir); !errors.Is(err, ErrLocked) {
+			t.Errorf("the second lock: %v", err)
+			break
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(over)
+	asking.Wait()
 }
