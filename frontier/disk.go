@@ -49,6 +49,7 @@ type disk struct {
 	unchecked   int64
 	unwitnessed error    // see Frontier.Unwitnessed
 	moved       int      // links that were given another key since tidy last wrote out
+	puttingBack bool     // there is a statePutBack
 	records     []record // of rescore, used again
 	hashes      []uint64 // likewise, of several marks
 	ahead       *readAhead

@@ -128,7 +128,11 @@ type Frontier struct {
 	down          int // hosts in waiting that are down
 	held          int // candidates that wait for those
 	broken        error
-	plan          plan // reused between turns
+	// Of a Lease that the death of a process interrupted: how many candidates it had looked
+	// at, and the best of them.
+	interrupted     int
+	interruptedBest web.URL
+	plan            plan // reused between turns
 	shareState
 	trimState
 }
@@ -240,6 +244,10 @@ type shelf interface {
 	// setHost stores h's state; setState a blob, and removes one that is empty.
 	setHost(h *host)
 	setState(name string, value []byte)
+	// putBack notes that late re-scoring has looked at so many candidates for one lease, best
+	// the best of them, and turned that the turn has come which follows it; see putback.go.
+	putBack(tries int, best web.URL)
+	turned()
 	// commit ends the change. An error of one that is written later is that of a later call.
 	commit(c change) error
 	// unwritten waits until at most so many changes with a Turn.First are not written, and
@@ -337,6 +345,10 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 	touched, err := f.apply(p, &turn)
 	if err != nil {
 		return web.Receipt{}, f.fail(err)
+	}
+	if len(turn.Done)+len(turn.Retry) > 0 { // others, such as one that makes all safe, may come at any time
+		f.shelf.turned()
+		f.interrupted = 0
 	}
 	if err := f.shelf.commit(change{next: f.next, first: turn.First, later: turn.First != nil, safe: turn.Safe}); err != nil {
 		return web.Receipt{}, f.fail(err)

@@ -1,9 +1,11 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -192,8 +194,14 @@ type look struct {
 
 // best chooses what to lease next; the host is nil when there is nothing.
 func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
-	var chosen look
-	for range rescoreTries {
+	tries, looked, err := f.goOn()
+	if err != nil {
+		return nil, key{}, web.Candidate{}, err
+	}
+	best := func() look {
+		return slices.MinFunc(looked, func(a, b look) int { return cmp.Or(cmp.Compare(b.k.prio, a.k.prio), cmp.Compare(a.k.seq, b.k.seq)) })
+	}
+	for ; tries < rescoreTries; tries++ {
 		floor := f.floor(among)
 		h, err := f.front(floor)
 		if err != nil {
@@ -223,19 +231,21 @@ func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host,
 		f.shelf.rekey(h, h.head, k, &c)
 		f.left(h, h.head)
 		f.entered(h, k)
+		// That of an interrupted Lease is looked at once more where the score has changed since.
+		looked = slices.DeleteFunc(looked, func(l look) bool { return l.k.seq == k.seq })
+		looked = append(looked, look{h, k, c})
+		f.shelf.putBack(tries+1, best().c.URL)
 		if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
 			return nil, key{}, c, err
 		}
 		if err := f.place(h); err != nil {
 			return nil, key{}, c, err
 		}
-		if chosen.h == nil || k.before(chosen.k) {
-			chosen = look{h, k, c}
-		}
 	}
-	if chosen.h != nil && chosen.k.prio < f.floor(among) {
-		chosen = look{}
+	if len(looked) == 0 || best().k.prio < f.floor(among) {
+		return nil, key{}, web.Candidate{}, nil
 	}
+	chosen := best()
 	return chosen.h, chosen.k, chosen.c, nil
 }
 

@@ -129,6 +129,9 @@ func (d *disk) takeUp(f *Frontier, past history) (err error) {
 	if err := d.readSeen(f); err != nil {
 		return err
 	}
+	if err := d.takeUpPutBack(f); err != nil {
+		return damageOf(d.queue(), err)
+	}
 	return f.placeHosts(hot)
 }
 

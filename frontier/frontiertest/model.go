@@ -26,6 +26,10 @@ type Model struct {
 	blobs  map[string]string
 	next   int
 	now    time.Time
+	// How many links a Lease has looked at since the last turn that ended one, and the best of
+	// them; and the same of a Lease that was interrupted by the death of the process.
+	looked, interrupted   int
+	best8, interruptedOne web.URL
 }
 
 type link struct {
@@ -69,6 +73,7 @@ func (m *Model) Clone() *Model {
 // Reopen is what becomes of a frontier when its process dies.
 func (m *Model) Reopen() {
 	m.now = time.Time{}
+	m.interrupted, m.interruptedOne = m.looked, m.best8
 	for _, l := range m.links {
 		if l.how == leased {
 			l.how, l.Priority = queued, l.stored
@@ -137,6 +142,9 @@ func (m *Model) Preview(forget []web.URL, found []web.Candidate) []web.Admission
 
 // Commit is Frontier.Commit.
 func (m *Model) Commit(t web.Turn) (r web.Receipt) {
+	if len(t.Done)+len(t.Retry) > 0 {
+		m.looked, m.interrupted = 0, 0
+	}
 	for _, u := range t.Forget {
 		if l, ok := m.links[u]; ok && l.how == done {
 			l.how = dropped
@@ -232,7 +240,15 @@ func (m *Model) Lease(now time.Time, n, among int, rescore func(*web.Candidate) 
 		chosen, stored := all[0], all[0].Priority
 		if rescore != nil {
 			var looked []*link
-			for range 8 {
+			tries := 0
+			if m.interrupted > 0 {
+				l := m.links[m.interruptedOne]
+				if slices.Contains(all, l) && m.waiting(l.URL.Host())[0] == l {
+					tries, looked, stored = m.interrupted, []*link{l}, l.Priority
+				}
+				m.interrupted = 0
+			}
+			for ; tries < 8; tries++ {
 				l, floor := m.best()[0], floor()
 				if l.Priority < floor {
 					break
@@ -245,7 +261,9 @@ func (m *Model) Lease(now time.Time, n, among int, rescore func(*web.Candidate) 
 					break
 				}
 				looked = append(looked, l)
-				stored = slices.MinFunc(looked, better).Priority
+				best := slices.MinFunc(looked, better)
+				stored = best.Priority
+				m.looked, m.best8 = tries+1, best.URL
 			}
 			if len(looked) == 0 || slices.MinFunc(looked, better).Priority < floor() {
 				break
