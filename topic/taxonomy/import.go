@@ -1,6 +1,7 @@
 package taxonomy
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -47,7 +48,9 @@ type ImportReport struct {
 	Empty    []string // topics without an example, sorted
 	Twice    Some     // addresses under a second topic
 	Repeated int      // addresses once more under the same topic
-	Unusable Some     // examples that are no http or https address
+	Unusable Some     // examples that are no http or https address, or have a password in it
+	LeftOut  Some     // records of a dump that cannot be taken
+	Given    Some     // examples that name no topic, where others do
 	Unknown  Some     // topics of examples which the structure does not have
 	Mended   int      // broken or forbidden characters, and markup, replaced
 	Cut      []string // files that end too early, and where
@@ -137,8 +140,12 @@ func (m *importer) example(e Example) error {
 		return nil
 	}
 	u, err := web.Parse(e.Source)
+	if web.HasCredentials(e.Source) {
+		err = errors.New("its address has a name or a password in it")
+		e.Source = string(u.Host())
+	}
 	if err != nil {
-		m.Unusable.add("%s under %s: %v", e.Source, e.Topic, err)
+		m.Unusable.add("%s under %s: %v", clip(e.Source), e.Topic, err)
 		return nil
 	}
 	e.Source = u.String()

@@ -13,7 +13,7 @@ import (
 func (got *ImportReport) WriteNotes(out io.Writer, o Options) {
 	some := func(s Some, what string) {
 		if s.N > 0 {
-			fmt.Fprintf(out, "%s %s:\n", terminal.Number(s.N), what)
+			fmt.Fprintf(out, "%s: %s\n", what, terminal.Number(s.N))
 			for _, x := range s.First {
 				fmt.Fprintf(out, "  %s\n", event.Line(x))
 			}
@@ -26,20 +26,22 @@ func (got *ImportReport) WriteNotes(out io.Writer, o Options) {
 	if o.Twice == TwiceAll {
 		kept = "are kept under each"
 	}
-	some(got.Twice, "times an address stands under a second topic; such addresses "+kept)
-	some(got.Unusable, "examples are no http or https addresses and were left out")
-	some(got.Unknown, "topics of examples are missing in the structure, and were added")
-	some(Some{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics have no example, nor has any below them; waggle topic prune folds them")
+	some(got.Twice, "addresses under a second topic, which "+kept)
+	some(got.Unusable, "examples left out, as they are no http or https addresses, or have a password")
+	some(got.LeftOut, "records left out")
+	some(got.Given, "examples that name no topic, and were given that of the Topic before them")
+	some(got.Unknown, "topics of examples that the structure lacks, and that were added")
+	some(Some{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics without an example, also below them, which waggle topic prune folds")
 	if got.Repeated > 0 {
-		fmt.Fprintf(out, "%s addresses were listed again under the same topic\n", terminal.Number(got.Repeated))
+		fmt.Fprintf(out, "addresses listed again under the same topic: %s\n", terminal.Number(got.Repeated))
 	}
 	if got.Mended > 0 {
-		fmt.Fprintf(out, "%s broken or forbidden characters, or tags in what editors wrote, were replaced\n", terminal.Number(got.Mended))
+		fmt.Fprintf(out, "broken or forbidden characters, or tags in what editors wrote, that were replaced: %s\n", terminal.Number(got.Mended))
 	}
 	for _, place := range got.Cut {
 		fmt.Fprintf(out, "%s; what came before was taken\n", event.Line(place))
 	}
 	if got.Ignored > 0 {
-		fmt.Fprintf(out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", terminal.Number(got.Ignored))
+		fmt.Fprintf(out, "files left out, as they are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere: %s\n", terminal.Number(got.Ignored))
 	}
 }

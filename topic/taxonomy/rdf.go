@@ -43,9 +43,10 @@ type Dump struct {
 //
 // Real dumps hold broken UTF-8, control characters that XML forbids, a bare <
 // and the markup of editors' notes (<b>, <a href=…>): these are replaced or
-// taken out, and counted. What is broken as a tree of elements is an error that
-// names file and line, as is a file that ends too early, unless Options.Partial
-// takes it as far as it goes.
+// taken out, and counted. A record that cannot be taken, as its topic has no name or its
+// tag is too long, is left out and told of. What is broken as a tree of elements is an error
+// that names file and line, as is a file that ends too early, unless Options.Partial takes it
+// as far as it goes.
 func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from an Open Directory dump")
 	if err != nil {
@@ -55,13 +56,17 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, e
 	if structure.Reader != nil {
 		err := readDump(structure, m, handlers{
 			topic: func(path string) error {
-				if m.wanted(path) {
+				if path != "" && m.wanted(path) {
 					m.topic(path)
 				}
 				return nil
 			},
 			narrow: func(from, to string) error {
-				if o.NamesOnly || Parent(to) == from {
+				switch {
+				case o.NamesOnly || Parent(to) == from:
+					return nil
+				case to == from:
+					m.LeftOut.add("%s lists itself as narrower", from)
 					return nil
 				}
 				if odd = append(odd, edge{from, to}); len(odd) > maxOdd {
@@ -78,25 +83,34 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, e
 		}
 	}
 	last, pages := "", 0
+	named := false // a page before has named its topic
 	err = readDump(content, m, handlers{
 		topic: func(path string) error {
 			last = path
-			if structure.Reader == nil && m.wanted(path) {
+			if structure.Reader == nil && path != "" && m.wanted(path) {
 				m.topic(path)
 			}
 			return nil
 		},
 		page: func(topic string, e Example) error {
 			pages++
-			if e.Topic = last; topic != "" {
+			switch {
+			case topic != "":
+				named = true
 				path, err := dumpPath(topic)
 				if err != nil {
-					return err
+					m.LeftOut.add("the page %s: %v", clip(e.Source), err)
+					return nil
 				}
 				e.Topic = path
-			}
-			if e.Topic == "" {
-				return fmt.Errorf("the page %s has no topic", e.Source)
+			case last == "":
+				m.LeftOut.add("the page %s has no topic", clip(e.Source))
+				return nil
+			default:
+				e.Topic = last
+				if named {
+					m.Given.add("%s under %s", clip(e.Source), last)
+				}
 			}
 			if m.wanted(e.Topic) {
 				if _, known := m.topic(e.Topic); !known && structure.Reader != nil {
@@ -110,6 +124,9 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, e
 		return m.ImportReport, err
 	}
 	out, err := m.end()
+	if err != nil && m.LeftOut.N > 0 {
+		err = fmt.Errorf("%w; the first that was left out: %s", err, m.LeftOut.First[0])
+	}
 	if err != nil && pages == 0 {
 		err = fmt.Errorf("%s: %w; the file holds no ExternalPage: those are in content.rdf.u8", content.Name, err)
 	}
@@ -140,7 +157,7 @@ const maxNesting = 32
 func readDump(d Dump, m *importer, h handlers) error {
 	s := &markup{in: bufio.NewReaderSize(d.Reader, 1<<16), line: 1}
 	defer func() { m.Mended += s.mended }()
-	r := records{markup: s, handlers: h}
+	r := records{markup: s, handlers: h, leaveOut: func(why error) { m.LeftOut.add("%s:%d: %v", d.Name, s.line, why) }}
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%s:%d: %w", d.Name, s.line, fmt.Errorf(format, args...))
 	}
@@ -197,7 +214,10 @@ type records struct {
 	// page is the ExternalPage that is open, and about its topic.
 	page  Example
 	about string
+	long  bool   // its tag was too long
 	note  string // of a title or a description, what stands before markup
+
+	leaveOut func(why error)
 }
 
 // begin takes a tag that opens an element.
@@ -212,18 +232,27 @@ func (r *records) begin(t tag) (err error) {
 	switch {
 	case len(r.open) == 2 && t.name == "Topic":
 		r.topic = ""
-		if name := strings.TrimSpace(t.ref); name != "" { // the first has none
-			if r.topic, err = dumpPath(name); err == nil {
-				err = r.handlers.topic(r.topic)
+		if t.long {
+			r.leaveOut(errLongTag)
+		} else if name := strings.TrimSpace(t.ref); name != "" { // the first has none
+			var bad error
+			if r.topic, bad = dumpPath(name); bad != nil {
+				r.leaveOut(bad)
 			}
 		}
+		err = r.handlers.topic(r.topic)
 	case len(r.open) == 2 && t.name == "ExternalPage":
-		r.page, r.about = Example{Source: t.ref}, ""
-	case len(r.open) == 3 && r.open[1].name == "Topic" && strings.HasPrefix(t.name, "narrow") && r.narrow != nil && r.topic != "":
-		var to string
-		if to, err = dumpPath(t.ref); err == nil {
-			err = r.narrow(r.topic, to)
+		r.page, r.about, r.long = Example{Source: t.ref}, "", t.long
+		if t.long {
+			r.leaveOut(errLongTag)
 		}
+	case len(r.open) == 3 && r.open[1].name == "Topic" && strings.HasPrefix(t.name, "narrow") && r.narrow != nil && r.topic != "":
+		to, bad := dumpPath(t.ref)
+		if bad != nil {
+			r.leaveOut(bad)
+			break
+		}
+		err = r.narrow(r.topic, to)
 	}
 	return err
 }
@@ -240,7 +269,7 @@ func (r *records) end(t tag) (err error) {
 	switch {
 	case len(r.open) == 1:
 		r.ended = true
-	case len(r.open) == 2 && t.name == "ExternalPage" && r.handlers.page != nil:
+	case len(r.open) == 2 && t.name == "ExternalPage" && r.handlers.page != nil && !r.long:
 		err = r.handlers.page(r.about, r.page)
 	case len(r.open) == 3 && r.open[1].name == "ExternalPage" && !t.empty:
 		switch t.name {
@@ -348,11 +377,15 @@ type tag struct {
 	empty bool
 	ref   string // the value of id, about or resource, "" if there is none
 	text  string // since the tag before, as far as it is kept
+	long  bool   // it had more than maxTag bytes, of which the name is known alone
 }
+
+var errLongTag = fmt.Errorf("a tag of more than %d bytes", maxTag)
 
 // Bounds of a file's parts, in bytes: what is longer is no dump.
 const (
 	maxTag  = 64 << 10
+	longTag = 1 << 20  // of a tag that is passed over
 	maxKeep = 64 << 10 // text beyond it is dropped
 )
 
@@ -461,8 +494,14 @@ func (s *markup) skipPast(mark string) (before []byte, err error) {
 func (s *markup) tag() (t tag, err error) {
 	b := s.buf[:0]
 	quote := byte(0)
-	for {
+	open := func() error {
+		return fmt.Errorf("a tag of more than %d bytes that begins <%.40s: is a quote or a > missing?", maxTag, s.clean(b[:40]))
+	}
+	for n := 1; ; n++ {
 		c, err := s.in.ReadByte()
+		if err != nil && n > maxTag {
+			return t, open()
+		}
 		if err != nil {
 			return t, truncated(err)
 		}
@@ -478,8 +517,14 @@ func (s *markup) tag() (t tag, err error) {
 		case quote == 0 && (c == '"' || c == '\''):
 			quote = c
 		}
-		if b = append(b, c); len(b) > maxTag {
-			return t, fmt.Errorf("a tag of more than %d bytes that begins <%.40s: is a quote or a > missing?", maxTag, s.clean(b[:40]))
+		switch {
+		case n > longTag:
+			return t, open()
+		case n <= maxTag:
+			b = append(b, c)
+		default:
+			b = append(b[:maxTag], c) // its last byte tells whether it is empty
+			t.long = true
 		}
 	}
 	s.buf = b
@@ -494,7 +539,7 @@ func (s *markup) tag() (t tag, err error) {
 	if t.name == "" {
 		return t, errors.New("a < without the name of a tag: a bare < is written &lt;")
 	}
-	if isMarkup(t.name) {
+	if t.long || isMarkup(t.name) {
 		return t, nil // its attributes are nobody's business
 	}
 	for rest := bytes.TrimSpace(b[n:]); len(rest) > 0; rest = bytes.TrimSpace(rest) {

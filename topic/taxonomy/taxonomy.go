@@ -193,6 +193,9 @@ func Clean(path string) (string, error) {
 		if names[i] = strings.TrimSpace(name); names[i] == "" {
 			return "", fmt.Errorf("the topic %q has an empty name between two slashes", path)
 		}
+		if names[i] == "." || names[i] == ".." {
+			return "", fmt.Errorf("the topic %q has the name %q, which is none", path, names[i])
+		}
 	}
 	clean := "/" + strings.Join(names, "/")
 	if len(clean) > maxPath || len(names) > maxDepth {

@@ -92,7 +92,8 @@ func TestDump(t *testing.T) {
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if want := (taxonomy.ImportReport{Topics: 4, Examples: 3, Empty: []string{"/Arts/Poetry"}}); !cmp.Equal(want, got) {
+	given := taxonomy.Some{N: 1, First: []string{"http://old.example/ under /Arts/Music"}}
+	if want := (taxonomy.ImportReport{Topics: 4, Examples: 3, Empty: []string{"/Arts/Poetry"}, Given: given}); !cmp.Equal(want, got) {
 		t.Errorf("%s", cmp.Diff(want, got))
 	}
 
@@ -169,13 +170,12 @@ func TestDumpBroken(t *testing.T) {
 		"ends twice":            {"", pageOf(page) + "\n<Topic/>", "content.rdf.u8:5: <Topic> follows the end of the dump"},
 		"no quotes":             {"", "<RDF><Topic id=Top/A></Topic></RDF>", "the value of the attribute id of <Topic> is not in quotes"},
 		"quote left open":       {"", pageOf(`<ExternalPage about="http://a.example/><d:Title>` + strings.Repeat("x", 100_000)), "a tag of more than 65536 bytes that begins <ExternalPage about"},
-		"no topic":              {"", "<RDF>" + strings.Replace(page, "<topic>Top/A</topic>", "", 1) + "</RDF>", "the page http://a.example/ has no topic"},
+		"no topic":              {"", "<RDF>" + strings.Replace(page, "<topic>Top/A</topic>", "", 1) + "</RDF>", "there is not one example; the first that was left out: the page http://a.example/ has no topic"},
 		"another encoding":      {"", `<?xml version="1.0" encoding="ISO-8859-1"?>` + pageOf(page), `its encoding is "ISO-8859-1": convert it to UTF-8 first`},
 		"nothing in it":         {"", "<RDF></RDF>", "there is not one example; the file holds no ExternalPage: those are in content.rdf.u8"},
 		"nothing of use":        {"", pageOf(`<ExternalPage about="ftp://x.example/"/>`), "no address was usable, the first: ftp://x.example/ under /A"},
 		"empty name":            {"", pageOf(strings.Replace(page, "Top/A", "Top/A//B", 1)), "has an empty name between two slashes"},
 		"deep":                  {"", "<RDF>" + strings.Repeat("<a>", 40), "nested deeper than 32"},
-		"narrower than itself":  {`<RDF><Topic r:id="Top/A"><narrow r:resource="Top/A"/></Topic></RDF>`, pageOf(page), "no tree, as each of these lists the next as narrower or holds it: /A → /A."},
 		"a parent as narrower":  {`<RDF><Topic r:id="Top/A/B"><narrow r:resource="Top/A"/></Topic></RDF>`, pageOf(page), "/A/B → /A → /A/B. Remove one"},
 		"a cycle of two topics": {`<RDF><Topic r:id="Top/A"><narrow r:resource="Top/B"/></Topic><Topic r:id="Top/B/C"><narrow r:resource="Top/A"/></Topic></RDF>`, pageOf(page), "structure.rdf.u8: the topics are no tree"},
 	} {
@@ -184,9 +184,29 @@ func TestDumpBroken(t *testing.T) {
 			t.Errorf("%s: error %v\nwant %s", name, err, c.want)
 		}
 	}
+	// A record that cannot be taken is left out, and what stands before and behind it is not.
+	long := strings.Repeat("x", 70_000)
+	_, got, err := importRDF(t, `<RDF><Topic r:id="Top/A"><narrow r:resource="Top/A"/><narrow r:resource="Top/../etc"/></Topic><Topic r:id="Top/`+long+`"/></RDF>`,
+		pageOf(page+
+			strings.Replace(page, "a.example/", long, 1)+
+			strings.Replace(page, "Top/A", "Top/"+strings.Repeat("deep/", 2000), 1)+
+			strings.Replace(page, "<topic>Top/A</topic>", "", 1)+
+			strings.Replace(page, "a.example", "who:secret@a.example", 1)+
+			strings.Replace(page, "a.example", "b.example", 1)), taxonomy.Options{})
+	var said strings.Builder
+	got.WriteNotes(&said, taxonomy.Options{})
+	if err != nil || got.Examples != 2 || got.Repeated != 1 || got.LeftOut.N != 5 || got.Given.N != 1 || got.Unusable.N != 1 || strings.Contains(said.String(), "secret") {
+		t.Errorf("records that cannot be taken: %+v, %v\n%s", got, err, said.String())
+	}
+	for _, want := range []string{"records left out: 5\n  /A lists itself as narrower", `has the name ".."`, "structure.rdf.u8:1: a tag of more than 65536 bytes", "a.example under /A: "} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, said.String())
+		}
+	}
 	// A dump of which the end is lost can be taken as far as it goes, but not
 	// what is none at all.
-	out, got, err := importRDF(t, structure[:strings.Index(structure, "<symbolic")], content[:len(content)-40], taxonomy.Options{Partial: true})
+	var out string
+	out, got, err = importRDF(t, structure[:strings.Index(structure, "<symbolic")], content[:len(content)-40], taxonomy.Options{Partial: true})
 	if err != nil || got.Examples != 2 || strings.Count(out, "http") != 2 ||
 		!cmp.Equal(got.Cut, []string{"structure.rdf.u8:11: it ends within <Topic> of line 7", "content.rdf.u8:17: it ends within <Title> of line 17"}) {
 		t.Errorf("as far as it goes: %+v, %v\n%s", got, err, out)
