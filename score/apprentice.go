@@ -119,7 +119,7 @@ func newApprentice(o Options) (Scorer, error) {
 		a.begin.evidence = 1
 		a.weights = a.begin
 	} else if !a.online {
-		return nil, errors.New("it is to learn nothing (online = 0) and knows nothing: give it a model that waggle train apprentice wrote")
+		return nil, errors.New("it learns before the crawl alone (online = 0) and has no model: give the file that `waggle train apprentice` wrote, of the scorer that is asked for (--scorer)")
 	}
 	return a, nil
 }

@@ -69,8 +69,12 @@ func NeedThesaurus() Need {
 func NeedModel(kind model.Kind) Need {
 	return Need{
 		Input: InputModel, Kind: string(kind), Path: "scorer.model", Given: func(o Options) bool { return o.Model != nil },
-		Give: fmt.Sprintf("a model of kind %s is needed: give the file that `%s` wrote (in a lab, part the web by train:, such as train: {folds: sites})", kind, kind.Command()),
+		Give: giveModel(kind, kind.Command()),
 	}
+}
+
+func giveModel(kind model.Kind, command string) string {
+	return fmt.Sprintf("a model of kind %s is needed: give the file that `%s` wrote (in a lab, part the web by train:, such as train: {folds: sites})", kind, command)
 }
 
 // NeedTaxonomy is a judge whose verdicts name classes (Options.Taxonomy).

@@ -3,6 +3,7 @@ package score
 import (
 	"slices"
 
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/strategy"
 )
 
@@ -25,7 +26,20 @@ func presets(scorers []Description) []Description {
 		d, _ := strategy.Find(name, scorers)
 		return d
 	}
-	return slices.Concat(liuPresets(of), chakrabartiPresets(of), vydiswaranPresets(of), huPresets(of), batsakisPresets(of))
+	all := slices.Concat(liuPresets(of), chakrabartiPresets(of), vydiswaranPresets(of), huPresets(of), batsakisPresets(of))
+	for i := range all { // a model by the command of the scorer would not have the constants of the print
+		all[i].Needs = slices.Clone(all[i].Needs)
+		for j := range all[i].Needs {
+			if n := &all[i].Needs[j]; n.Input == InputModel {
+				command := "waggle train model --kind " + all[i].Name
+				if kind := model.Kind(n.Kind); kind == model.Apprentice {
+					command = kind.Command() + " --scorer " + all[i].Name
+				}
+				n.Give = giveModel(model.Kind(n.Kind), command)
+			}
+		}
+	}
+	return all
 }
 
 // Short forms for the tables below.

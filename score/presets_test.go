@@ -113,3 +113,22 @@ func TestDepartures(t *testing.T) {
 		t.Error("what is no preset departs from a print")
 	}
 }
+
+// Whoever runs a preset without its model is told the command that makes one with the constants
+// of the print.
+func TestPresetNamesItsTraining(t *testing.T) {
+	for name, command := range map[string]string{
+		"lm10-crf": "`waggle train model --kind lm10-crf`", "htt14-hmm2": "`waggle train model --kind htt14-hmm2`",
+		"vs05-pathlearner": "`waggle train model --kind vs05-pathlearner`", "crf": "`waggle train model --kind crf`",
+	} {
+		_, err := score.New(name, score.Options{Set: map[string]float64{}})
+		if err == nil || !strings.Contains(err.Error(), command) {
+			t.Errorf("%s without a model: %v\nwant %s", name, err, command)
+		}
+	}
+	d, _ := score.Describe("cps02-apprentice")
+	at := slices.IndexFunc(d.Needs, func(n strategy.Need[score.Options]) bool { return n.Kind == "apprentice" })
+	if at < 0 || !strings.Contains(d.Needs[at].Give, "`waggle train apprentice --scorer cps02-apprentice`") {
+		t.Errorf("cps02-apprentice: %+v", d.Needs)
+	}
+}
