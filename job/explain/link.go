@@ -216,6 +216,9 @@ const mostReasons = 16
 
 func (l linkParts) print(w io.Writer) {
 	if len(l.reasons) == 0 {
+		if l.scorer != "" {
+			fmt.Fprintf(w, "\n%s does not tell what the priority of a link is made of.\n", terminal.Untrusted(l.scorer, 40))
+		}
 		return
 	}
 	made, sum := "makes", l.now
