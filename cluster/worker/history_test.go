@@ -68,7 +68,7 @@ func TestOlderEngine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := engine.NewMemory()
-			if _, err := m.Put(t.Context(), keyCrawl, fmt.Appendf(nil, `{"shards":%d,"term_ns":%d,"id":"C"}`, testShards, time.Hour), 0); err != nil {
+			if _, err := m.Put(t.Context(), keyCrawl, fmt.Appendf(nil, `{"shards":%d,"term_ns":%d,"id":"C","format":%d}`, testShards, time.Hour, format), 0); err != nil {
 				t.Fatal(err)
 			}
 			for _, r := range c.records {
@@ -108,12 +108,12 @@ func TestOlderEngine(t *testing.T) {
 // A crawl whose messages are of another format is refused.
 func TestOtherFormat(t *testing.T) {
 	m := engine.NewMemory()
-	if _, err := m.Put(t.Context(), keyCrawl, []byte(`{"shards":2,"term_ns":3600000000000,"id":"C","format":2}`), 0); err != nil {
+	if _, err := m.Put(t.Context(), keyCrawl, []byte(`{"shards":2,"term_ns":3600000000000,"id":"C"}`), 0); err != nil {
 		t.Fatal(err)
 	}
 	w := New(t.Context(), Options{Engine: m, Name: "w"})
 	err := w.Open(t.Context(), frontier.NewMemory(frontier.Options{}), Crawl{})
-	if err == nil || !strings.Contains(err.Error(), "messages have format 2, where this one has 1") {
+	if err == nil || !strings.Contains(err.Error(), "messages have format 1, where this one has 2") {
 		t.Errorf("joined with %v", err)
 	}
 	if err := w.Close(""); err != nil {

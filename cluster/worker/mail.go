@@ -41,32 +41,36 @@ func (w *Worker) MayAsk(h web.Host) bool {
 	return held != nil && w.member.Holds(n)
 }
 
-// Send implements crawl.Peers: what is for others first, and links to hosts of other shards
-// that this worker holds; when all of that is safe, what was done. So no page is done whose
-// links are lost, and marks are logged with the page that they hold.
+// Send implements crawl.Peers: what was done, with all links that it found, in one record. So no page is
+// done whose links are lost, and marks are logged with the page that they hold.
 func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
-	done, beside := w.records(t)
+	done, own := w.records(t)
 	if len(done)+len(m.Links)+len(m.Lessons)+len(m.Moved) > 0 {
 		w.stir()
 	}
-	drafts, err := w.drafts(beside)
-	if err != nil {
-		return err
-	}
-	if len(drafts)+len(m.Lessons)+len(m.Moved)+len(m.Links) > 0 {
-		at, err := w.post(m, drafts)
+	if len(m.Moved) > 0 { // links name its place
+		r := forAll{worker: w.self.Worker, moved: m.Moved}
+		at, err := w.append([]engine.Draft{{Log: logAll, Data: r.encode()}})
 		if err != nil {
 			return err
 		}
-		w.logged(beside, at, t)
+		w.moved = at[0]
 	}
-	if len(done) == 0 {
-		return nil
+	if len(done) != 1 { // no record holds them all
+		if err := w.post(append(m.Links, own...), m.Lessons); err != nil || len(done) == 0 {
+			return err
+		}
+		m.Links, m.Lessons, own = nil, nil, nil
 	}
 	for _, r := range done {
+		var err error
+		if m.Links, own, err = w.away(r, m.Links, own); err != nil {
+			return err
+		}
 		r.archive, r.events = t.State[crawl.StateArchive], t.State[crawl.StateEvents]
 	}
-	if drafts, err = w.drafts(done); err != nil {
+	drafts, err := w.drafts(done)
+	if err != nil {
 		return err
 	}
 	at, err := w.append(drafts)
@@ -74,7 +78,8 @@ func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
 		return err
 	}
 	w.logged(done, at, t)
-	return nil
+	w.keepBack(m.Links, own, m.Lessons)
+	return w.forward(false)
 }
 
 // drafts are records of shards, in their order, on the condition that this worker still
@@ -88,6 +93,7 @@ func (w *Worker) drafts(records map[int]*doneRecord) ([]engine.Draft, error) {
 		if held == nil {
 			return nil, fmt.Errorf("a page of shard %d, which this worker does not hold", n)
 		}
+		records[n].sent = held.Sent
 		drafts = append(drafts, engine.Draft{Log: logDone(n), Data: records[n].encode(), IfLast: true, Last: held.Last})
 	}
 	return drafts, nil
@@ -120,59 +126,25 @@ func (w *Worker) append(drafts []engine.Draft) ([]engine.Position, error) {
 	return at, nil
 }
 
-// post sends what is for others, and with it other records, whose positions it returns.
-func (w *Worker) post(m crawl.Mail, also []engine.Draft) ([]engine.Position, error) {
-	drafts := also
-	if len(m.Lessons)+len(m.Moved) > 0 {
-		r := forAll{worker: w.self.Worker, lessons: m.Lessons, moved: m.Moved}
-		drafts = append(drafts, engine.Draft{Log: logAll, Data: r.encode()})
-	}
-	if len(m.Moved) > 0 { // links name its place
-		at, err := w.append(drafts[len(also):])
-		if err != nil {
-			return nil, err
+// records are what a turn did, by shard, nothing where it ends no lease, and the links to hosts of other
+// shards that this worker holds.
+func (w *Worker) records(t *web.Turn) (done map[int]*doneRecord, own []web.Candidate) {
+	done = make(map[int]*doneRecord)
+	at := func(n int) *doneRecord {
+		if done[n] == nil {
+			done[n] = &doneRecord{worker: w.self.Worker}
 		}
-		drafts, w.moved = drafts[:len(also)], at[0]
-	}
-	byShard := make(map[int][]web.Candidate)
-	for _, c := range m.Links {
-		n := w.routes.of(c.URL.Host())
-		byShard[n] = append(byShard[n], c)
-	}
-	for _, n := range slices.Sorted(maps.Keys(byShard)) {
-		for _, b := range linkRecords(w.moved, byShard[n]) {
-			drafts = append(drafts, engine.Draft{Log: logLinks(n), Data: b})
-		}
-	}
-	if len(drafts) == 0 {
-		return nil, nil
-	}
-	at, err := w.append(drafts)
-	if err != nil {
-		return nil, err
-	}
-	return at[:len(also)], nil
-}
-
-// records are what a turn did, by shard, nothing where it ends no lease: done of the shards
-// in which it ends some, beside of others, to whose hosts it found links.
-func (w *Worker) records(t *web.Turn) (done, beside map[int]*doneRecord) {
-	done, beside = make(map[int]*doneRecord), make(map[int]*doneRecord)
-	at := func(records map[int]*doneRecord, n int) *doneRecord {
-		if records[n] == nil {
-			records[n] = &doneRecord{worker: w.self.Worker}
-		}
-		return records[n]
+		return done[n]
 	}
 	for _, u := range t.Done {
 		if n, ok := w.front.out[u]; ok {
-			r := at(done, n)
+			r := at(n)
 			r.done = append(r.done, u)
 		}
 	}
 	for i := range t.Retry {
 		if n, ok := w.front.out[t.Retry[i].URL]; ok {
-			at(done, n)
+			at(n)
 		}
 	}
 	if len(done) == 0 {
@@ -185,14 +157,13 @@ func (w *Worker) records(t *web.Turn) (done, beside map[int]*doneRecord) {
 		}
 	}
 	for _, c := range t.Add {
-		n := w.routes.of(c.URL.Host())
-		r := done[n]
-		if r == nil {
-			r = at(beside, n)
+		if r := done[w.routes.of(c.URL.Host())]; r != nil {
+			r.links = append(r.links, c)
+		} else {
+			own = append(own, c)
 		}
-		r.links = append(r.links, c)
 	}
-	return done, beside
+	return done, own
 }
 
 // How much is taken in at a time, and how long the first of it waits at most.
@@ -208,6 +179,9 @@ func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
 		do()
 	}
 	w.receiving = nil
+	if w.forward(false) != nil {
+		return m, nil // the session is over
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.selfChanged {
@@ -329,7 +303,7 @@ func (w *Worker) tellFrontier(t *takeover, m *crawl.Mail) (all bool) {
 	}
 	own := t.mail(w.o.Clock.Now())
 	m.Done, m.Forget, m.Hosts = append(m.Done, own.Done...), append(m.Forget, own.Forget...), append(m.Hosts, own.Hosts...)
-	v := view{Till: t.till, Last: t.last, Losses: t.losses}
+	v := view{Till: t.till, Last: t.last, Losses: t.losses, Sent: t.last}
 	if m.Marks == nil {
 		m.Marks = make(map[string][]byte)
 	}
@@ -409,7 +383,7 @@ func (w *Worker) pulse() {
 		w.mu.Lock()
 		waits := len(w.inbox)+len(w.changes) > 0
 		w.mu.Unlock()
-		if waits {
+		if waits || w.keptBack.Load() {
 			w.signal()
 		}
 	}
@@ -428,6 +402,9 @@ const tellEvery = 500 * time.Millisecond
 
 // Tell implements crawl.Peers.
 func (w *Worker) Tell(now time.Time, last bool, own func() crawl.Standing) {
+	if last { // where it fails, who has the shards next copies the links
+		_ = w.forward(true)
+	}
 	if !last && now.Sub(w.lastTold) < tellEvery && now.After(w.lastTold) {
 		return
 	}
@@ -445,8 +422,12 @@ func (w *Worker) Others() (crawl.Standing, int) {
 	return w.others, w.version
 }
 
-// Idle implements crawl.Peers: the driver asks when it has nothing to do.
+// Idle implements crawl.Peers: the driver asks when it has nothing to do. A worker that keeps something
+// back for others is not idle.
 func (w *Worker) Idle() bool {
+	if w.forward(true) != nil {
+		return false
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.idle = true

@@ -15,11 +15,12 @@ import (
 
 // The records of the logs. Texts and lists have their length before them, as uvarint.
 //
-//	links/N   'L' after links               links to hosts of shard N, of one page; to be
-//	                                        taken in after that position of the log all
+//	links/N   'L' after links               links to hosts of shard N; to be taken in after
+//	                                        that position of the log all
 //	done/N    'T' worker                    shard N is this worker's from here on
-//	          'D' worker archive events     what a turn of it did: the marks of its stores,
-//	              done hosts links          addresses, states of hosts, links to its own hosts
+//	          'D' worker archive events     what a turn of it did: the marks of its stores, up
+//	              sent done hosts links     to where links to other shards were copied, addresses,
+//	              away                      states of hosts, links to N, links to other shards
 //	all       'A' worker lessons moved      for every worker
 //
 // Those of links and of all are read by everybody. So what they hold is checked as what
@@ -48,9 +49,12 @@ type doneRecord struct {
 	worker          string
 	taken           bool
 	archive, events []byte // marks, of a turn
-	done            []web.URL
-	hosts           []hostRecord
-	links           []web.Candidate // to hosts of the same shard
+	// sent is a position in the same log: what records up to there have away is in links/M, too.
+	sent  engine.Position
+	done  []web.URL
+	hosts []hostRecord
+	links []web.Candidate // to hosts of the same shard
+	away  []web.Candidate // to others
 }
 
 // hostRecord is how a turn leaves a host.
@@ -67,6 +71,7 @@ func (r *doneRecord) encode() []byte {
 	b := wire.AppendString([]byte{kindDone}, r.worker)
 	b = wire.AppendString(b, string(r.archive))
 	b = wire.AppendString(b, string(r.events))
+	b = binary.AppendUvarint(b, uint64(r.sent))
 	b = binary.AppendUvarint(b, uint64(len(r.done)))
 	for _, u := range r.done {
 		b = wire.AppendString(b, u.String())
@@ -77,7 +82,7 @@ func (r *doneRecord) encode() []byte {
 		b = binary.AppendUvarint(b, uint64(h.fetched))
 		b = binary.AppendUvarint(b, uint64(h.wait.Milliseconds()))
 	}
-	return appendLinks(b, r.links)
+	return appendLinks(appendLinks(b, r.links), r.away)
 }
 
 // readDoneRecord reads a record of a shard's holder; without its links where they are not wanted.
@@ -94,6 +99,7 @@ func readDoneRecord(b []byte, links bool) (r doneRecord, err error) {
 		return r, fmt.Errorf("a record of the unknown kind %q", kind)
 	}
 	r.archive, r.events = []byte(in.String()), []byte(in.String())
+	r.sent = engine.Position(in.Number(math.MaxInt64))
 	for range in.Count(1) {
 		r.done = append(r.done, readURL(in))
 	}
@@ -105,7 +111,7 @@ func readDoneRecord(b []byte, links bool) (r doneRecord, err error) {
 	if !links {
 		return r, in.Err()
 	}
-	r.links = readLinks(in)
+	r.links, r.away = readLinks(in), readLinks(in)
 	return r, in.End()
 }
 
@@ -114,8 +120,7 @@ func linkRecords(after engine.Position, links []web.Candidate) (records [][]byte
 	for len(links) > 0 {
 		n, size := 0, 0
 		for n < len(links) && n < mostLinks && size < mostBytes {
-			c := &links[n]
-			size += len(c.URL.String()) + len(c.Features) + len(c.Memory) + 64
+			size += sizeOf(&links[n])
 			n++
 		}
 		records = append(records, appendLinks(binary.AppendUvarint([]byte{kindLinks}, uint64(after)), links[:n]))
@@ -276,7 +281,7 @@ func readForAll(b []byte) (r forAll, err error) {
 }
 
 // view is how far a worker's frontier has come in the logs of a shard. It is stored with
-// each turn that moves it, as six uvarint, of which the last two may be left out.
+// each turn that moves it, as seven uvarint.
 type view struct {
 	Links engine.Position // in links/N
 	// The links that holders before this one logged in done/N were taken in up to Done;
@@ -285,6 +290,7 @@ type view struct {
 	Last       engine.Position // the record of done/N that is the condition of the next
 	Losses     int             // how many losses were known when the shard was taken
 	Sum        uint32          // of the record at Links, see sum; 0 = it is not known
+	Sent       engine.Position // see doneRecord
 }
 
 func (v view) encode() []byte {
@@ -293,32 +299,24 @@ func (v view) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(v.Till))
 	b = binary.AppendUvarint(b, uint64(v.Last))
 	b = binary.AppendUvarint(b, uint64(v.Losses))
-	return binary.AppendUvarint(b, uint64(v.Sum))
+	b = binary.AppendUvarint(b, uint64(v.Sum))
+	return binary.AppendUvarint(b, uint64(v.Sent))
 }
 
 var errView = errors.New("it is damaged")
 
 func readView(b []byte) (v view, err error) {
-	for _, p := range []*engine.Position{&v.Links, &v.Done, &v.Till, &v.Last} {
-		x, n := binary.Uvarint(b)
-		if n <= 0 {
+	var x [7]uint64
+	for i := range x {
+		n := 0
+		if x[i], n = binary.Uvarint(b); n <= 0 {
 			return v, errView
 		}
-		*p, b = engine.Position(x), b[n:]
+		b = b[n:]
 	}
-	if len(b) > 0 {
-		x, n := binary.Uvarint(b)
-		if n <= 0 || x > mostLosses {
-			return v, errView
-		}
-		v.Losses, b = int(x), b[n:]
+	if x[4] > mostLosses || x[5] > math.MaxUint32 {
+		return v, errView
 	}
-	if len(b) > 0 {
-		x, n := binary.Uvarint(b)
-		if n <= 0 || x > math.MaxUint32 {
-			return v, errView
-		}
-		v.Sum = uint32(x)
-	}
-	return v, nil
+	at := func(i int) engine.Position { return engine.Position(x[i]) }
+	return view{Links: at(0), Done: at(1), Till: at(2), Last: at(3), Losses: int(x[4]), Sum: uint32(x[5]), Sent: at(6)}, nil
 }

@@ -91,7 +91,8 @@ func TestRecords(t *testing.T) {
 				}
 			}
 		}
-		d := doneRecord{worker: "w", archive: drawBytes(t, "archive"), events: drawBytes(t, "events"), links: links}
+		d := doneRecord{worker: "w", archive: drawBytes(t, "archive"), events: drawBytes(t, "events"), links: links, away: drawLinks(t)}
+		d.sent = engine.Position(rapid.Uint32().Draw(t, "sent"))
 		if d.archive == nil {
 			d.archive = []byte{}
 		}
@@ -127,7 +128,7 @@ func FuzzRecords(f *testing.F) {
 	links := []web.Candidate{{URL: u, From: u, Kind: web.LinkA, Priority: 0.5, Features: []byte{1}}, {URL: u, Kind: web.LinkSeed}}
 	f.Add(linkRecords(3, links)[0])
 	f.Add((&doneRecord{worker: "w", taken: true}).encode())
-	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links}).encode())
+	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links, sent: 9, away: links}).encode())
 	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, links, err := readLinkRecord(b); err == nil {

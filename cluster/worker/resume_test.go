@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -188,69 +187,5 @@ func TestLateTurn(t *testing.T) {
 		if outcomes[true] == 0 || outcomes[false] == 0 {
 			t.Errorf("held %v: refused in %d of the moments, and not in %d", held, outcomes[true], outcomes[false])
 		}
-	}
-}
-
-// A worker lost one of its shards and does not know it. A page of its other shard is not
-// logged as done then, as the links to the lost one are not safe.
-func TestLinksBeforePage(t *testing.T) {
-	m := engine.NewMemory()
-	f := killedWorker(t, m)
-	w := open(t, m, f)
-	defer w.Close("")
-	front := w.Frontier()
-	leased, err := front.Lease(t.Context(), time.Now(), 10, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(leased, func(l web.Lease) bool { return l.URL == page(t, 0, "0") })
-	if i < 0 {
-		t.Fatalf("leased: %v", leased)
-	}
-	turn := func() *web.Turn {
-		return &web.Turn{
-			Done: []web.URL{leased[i].URL}, Add: []web.Candidate{{URL: page(t, 1, "1"), Priority: 1}},
-			State: map[string][]byte{crawl.StateArchive: []byte("11"), crawl.StateEvents: []byte("21")},
-		}
-	}
-	log := func(n int) (out []doneRecord) {
-		end, err := m.End(t.Context(), logDone(n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = m.Read(t.Context(), map[string]engine.Position{logDone(n): 0}, func(r engine.Record) error {
-			d, err := readDoneRecord(r.Data, true)
-			if err != nil {
-				return err
-			}
-			if out = append(out, d); r.Position == end.Position {
-				return errEnough
-			}
-			return nil
-		})
-		if !errors.Is(err, errEnough) {
-			t.Fatal(err)
-		}
-		return out
-	}
-	if err := w.Send(t.Context(), crawl.Mail{}, turn()); err != nil {
-		t.Fatal(err)
-	}
-	if page, link := log(0), log(1); len(page[len(page)-1].done) != 1 || string(page[len(page)-1].archive) != "11" ||
-		len(link[len(link)-1].links) != 1 || len(link[len(link)-1].archive) != 0 {
-		t.Fatalf("logged: %+v and %+v", page, link)
-	}
-	before := len(log(0))
-	if _, err := m.Append(t.Context(), engine.Draft{Log: logDone(1), Data: (&doneRecord{worker: "other", taken: true}).encode()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Send(t.Context(), crawl.Mail{}, turn()); !errors.Is(err, engine.ErrChanged) {
-		t.Fatalf("a turn with links to a shard that another took: %v", err)
-	}
-	if after := log(0); len(after) != before {
-		t.Errorf("the page is logged, and its links are not: %+v", after[before:])
-	}
-	if !errors.Is(w.Failed(), ErrOver) {
-		t.Errorf("the session goes on: %v", w.Failed())
 	}
 }

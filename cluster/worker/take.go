@@ -27,6 +27,7 @@ type takeover struct {
 	// losses is how many losses were known when its log was read; see view.
 	losses int
 	till   engine.Position
+	sent   engine.Position // see doneRecord
 	last   engine.Position // the record by which this worker took it
 }
 
@@ -155,6 +156,7 @@ func (t *takeover) add(d doneRecord, me string) {
 	case d.worker == me:
 		t.mine = append(t.mine, d)
 	}
+	t.sent = max(t.sent, d.sent)
 	t.done = append(t.done, d.done...)
 	for _, h := range d.hosts {
 		t.hosts[h.host] = h
@@ -170,7 +172,7 @@ func (t *takeover) join(later *takeover) {
 		delete(t.lost, u)
 	}
 	maps.Copy(t.lost, later.lost)
-	t.till, t.losses = later.till, min(t.losses, later.losses)
+	t.till, t.sent, t.losses = later.till, max(t.sent, later.sent), min(t.losses, later.losses)
 }
 
 // takes is the record by which this worker takes a shard.
@@ -239,6 +241,9 @@ func (w *Worker) takeNew(list []int) {
 	var took map[int]*takeover
 	if err == nil {
 		took, err = w.take(w.ctx, from, false)
+	}
+	if err == nil {
+		err = w.passOn(w.ctx, took)
 	}
 	if err != nil {
 		w.fail(err)

@@ -3,16 +3,17 @@
 // rest by the logs of an engine (package engine).
 //
 //	links/N   links to hosts of shard N, that the holders of other shards found
-//	done/N    what the holder of shard N did: pages and failures, links among its hosts
+//	done/N    what the holder of shard N did: pages and failures, and all links that it found
 //	all       what every worker is to know
 //	acts      what people told the crawl
 //
 // # A turn
 //
-//	archive ─► event log ─► links/…, all ─► done/N, on condition ─► frontier: turn + positions
+//	archive ─► event log ─► done/N, on condition ─► frontier: turn + positions
 //
-// Each arrow waits for what is before it. The condition is that nobody else took the shard.
-// A process that dies behind the fourth arrow has done a turn that its frontier does not
+// Each arrow waits for what is before it. The condition is that nobody else took the shard. The
+// links go to links/… later, with those of other pages (outbox.go).
+// A process that dies behind the third arrow has done a turn that its frontier does not
 // hold: when its folder is opened again the turn is read from done/N, with the marks of
 // archive and event log, so neither is cut back (Open).
 //
@@ -87,7 +88,7 @@ type Plan struct {
 
 // format is that of the records and keys which this program reads and writes. One that others cannot
 // read, or would read otherwise, is another one.
-const format = 1
+const format = 2
 
 // Crawl is what a worker is told of the crawl that it joins.
 type Crawl struct {
@@ -146,12 +147,14 @@ type Worker struct {
 	addresses addresses // of servers
 
 	background sync.WaitGroup
+	keptBack   atomic.Bool // outbox has something for others
 	arrived    chan struct{}
 	free       chan int // shards that were handed over
 
 	// Of the driver alone:
 	receiving []func() // to be done once what was received is committed
 	moved     engine.Position
+	outbox    outbox
 	lastTold  time.Time
 	lastMail  time.Time
 
@@ -419,7 +422,13 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 		return err
 	}
 	maps.Copy(logged, took)
-	if err := w.redo(ctx, f, logged); err != nil {
+	if err := w.redo(ctx, f, logged, views); err != nil {
+		return err
+	}
+	for n, t := range took {
+		t.sent = max(t.sent, views[n].Sent)
+	}
+	if err := w.passOn(w.ctx, took); err != nil {
 		return err
 	}
 	if err := w.leave(ctx, f, lost); err != nil {
@@ -430,7 +439,7 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 		if v.Done >= v.Till { // all links of other holders were taken in
 			v.Done = v.Last
 		}
-		v.Till, v.Last = t.till, t.last
+		v.Till, v.Last, v.Sent = t.till, t.last, t.last
 		mail := t.mail(w.o.Clock.Now())
 		turn := web.Turn{Done: mail.Done, Hosts: mail.Hosts, State: map[string][]byte{shardState(n): v.encode()}}
 		if _, err := f.Commit(ctx, turn); err != nil {
@@ -449,13 +458,18 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 // redo commits the turn that this worker logged and its frontier does not hold, if there is
 // one that was logged to its end: of another, only links are there, which are taken in as
 // those of others are.
-func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*takeover) error {
+func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*takeover, views map[int]view) error {
 	turn := web.Turn{State: map[string][]byte{}}
 	whole := false
 	for _, n := range slices.Sorted(maps.Keys(logged)) {
 		for _, r := range logged[n].mine {
 			whole = whole || len(r.done)+len(r.archive)+len(r.events) > 0
 			turn.Add = append(turn.Add, r.links...)
+			for _, c := range r.away { // those to hosts of others are not this frontier's
+				if _, own := views[w.routes.of(c.URL.Host())]; own {
+					turn.Add = append(turn.Add, c)
+				}
+			}
 			turn.Done = append(turn.Done, r.done...)
 			if len(r.archive) > 0 {
 				turn.State[crawl.StateArchive] = r.archive
