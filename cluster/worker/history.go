@@ -63,6 +63,24 @@ func (w *Worker) sameHistory(ctx context.Context, views map[int]view) error {
 	return w.sameActs(ctx)
 }
 
+// sameEnd tells whether the logs still hold the last record that this worker knows of any. An engine may be
+// stopped and started with older files within a session: its keys may be those of before, and a reader would
+// leave out what comes at positions that it has read.
+func (w *Worker) sameEnd(ctx context.Context) error {
+	w.mu.Lock()
+	log, last := logAll, view{Last: w.all.Last, Sum: w.all.Sum}
+	for n, h := range w.holds {
+		if h.Links > last.Last {
+			log, last = logLinks(n), view{Last: h.Links, Sum: h.Sum}
+		}
+		if h.Last > last.Last {
+			log, last = logDone(n), view{Last: h.Last, Sum: h.own}
+		}
+	}
+	w.mu.Unlock()
+	return w.sameRecord(ctx, log, last.Last, last.Sum)
+}
+
 // first is the first of the errors that are joined in one, so that a worker says why it is refused once.
 func first(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok && len(all.Unwrap()) > 0 {

@@ -1,10 +1,13 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
@@ -118,5 +121,97 @@ func TestOtherFormat(t *testing.T) {
 	}
 	if err := w.Close(""); err != nil {
 		t.Error(err)
+	}
+}
+
+// swappedEngine has other logs from a moment on, and the same keys.
+type swappedEngine struct {
+	engine.Engine
+	mu   sync.Mutex
+	logs engine.Engine
+}
+
+func (e *swappedEngine) of() engine.Engine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.logs
+}
+
+func (e *swappedEngine) Append(ctx context.Context, d ...engine.Draft) ([]engine.Position, error) {
+	return e.of().Append(ctx, d...)
+}
+
+func (e *swappedEngine) End(ctx context.Context, log string) (engine.Record, error) {
+	return e.of().End(ctx, log)
+}
+
+func (e *swappedEngine) First(ctx context.Context, log string, from engine.Position) (engine.Record, error) {
+	return e.of().First(ctx, log, from)
+}
+
+// An engine whose logs become older within a session is noticed, also by a worker that sends nothing: the
+// session ends, and the folder is refused when it joins again.
+func TestOlderWithinSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &swappedEngine{Engine: engine.NewMemory()}
+		e.logs = e.Engine
+		f := killedWorker(t, e)
+		join := func() (*Worker, error) {
+			w := New(t.Context(), Options{Engine: e, Name: "w", Plan: Plan{Shards: testShards, Term: 15 * time.Second}})
+			return w, w.Open(t.Context(), f, Crawl{Events: noEvents})
+		}
+		w, err := join()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := w.Failed(); err != nil {
+			t.Fatalf("before: %v", err)
+		}
+		older := engine.NewMemory()
+		for range 2 { // others go on with it
+			if _, err := older.Append(t.Context(), engine.Draft{Log: logDone(0), Data: w.takes()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.mu.Lock()
+		e.logs = older
+		e.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		if err := w.Failed(); !errors.Is(err, ErrOver) || !errors.Is(err, ErrOlder) {
+			t.Errorf("the session: %v", err)
+		}
+		if err := w.Close(""); err != nil {
+			t.Error(err)
+		}
+		again, err := join()
+		if !errors.Is(err, ErrOlder) {
+			t.Errorf("joined again: %v", err)
+		}
+		if err := again.Close(""); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A worker that is stopped before its crawl has told anything tells what it told last: its pages count.
+func TestToldBefore(t *testing.T) {
+	m := engine.NewMemory()
+	f := killedWorker(t, m)
+	for i, tell := range []bool{true, false} {
+		w := open(t, m, f)
+		if tell {
+			w.Tell(time.Now(), true, func() crawl.Standing { return crawl.Standing{Pages: 7, Relevant: 3, InFlight: 2, Held: 4} })
+		}
+		if err := w.Close(""); err != nil {
+			t.Fatal(err)
+		}
+		list, err := Workers(t.Context(), m)
+		if err != nil || len(list) != 1 || list[0].Standing.Pages != 7 || list[0].Standing.Relevant != 3 || list[0].Ended != "Stopped" {
+			t.Errorf("session %d: %+v, %v", i, list, err)
+		}
+		if !tell && list[0].Standing.InFlight+list[0].Standing.Held != 0 {
+			t.Errorf("what was under way before is told again: %+v", list[0].Standing)
+		}
 	}
 }

@@ -134,6 +134,12 @@ func (w *Worker) round(k *keeper) error {
 	if err != nil {
 		return err
 	}
+	if err := w.sameEnd(w.ctx); err != nil {
+		if errors.Is(err, ErrOlder) { // joining again tells whether it is, or was behind for a moment
+			w.fail(fmt.Errorf("%w: %w", ErrOver, err))
+		}
+		return err
+	}
 	return errors.Join(w.look(w.ctx), w.publish(w.ctx), w.hear(w.ctx, k))
 }
 
@@ -177,6 +183,20 @@ func (w *Worker) look(ctx context.Context) error {
 	}
 	w.status.Activity = activity
 	return nil
+}
+
+// toldBefore begins the status with what this worker told last: its pages count against the budget also
+// where it is stopped again before the crawl has told anything.
+func (w *Worker) toldBefore(ctx context.Context) error {
+	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC(), Machine: w.o.Machine}
+	x, err := w.e.Get(ctx, keyWorker+w.self.Worker)
+	var before Status
+	if err == nil && x.Revision > 0 && json.Unmarshal(x.Value, &before) == nil {
+		s := before.Standing
+		w.status.Standing = crawl.Standing{Pages: s.Pages, Relevant: s.Relevant, Better: s.Better, Labels: s.Labels}
+	}
+	w.statusRev = x.Revision
+	return err
 }
 
 // publish tells others of this worker. Its key is written by nobody else.

@@ -77,7 +77,7 @@ func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
 	if err != nil {
 		return err
 	}
-	w.logged(done, at, t)
+	w.logged(done, drafts, at, t)
 	w.keepBack(m.Links, own, m.Lessons)
 	return w.forward(false)
 }
@@ -100,12 +100,12 @@ func (w *Worker) drafts(records map[int]*doneRecord) ([]engine.Draft, error) {
 }
 
 // logged notes where such records are.
-func (w *Worker) logged(records map[int]*doneRecord, at []engine.Position, t *web.Turn) {
+func (w *Worker) logged(records map[int]*doneRecord, drafts []engine.Draft, at []engine.Position, t *web.Turn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, n := range slices.Sorted(maps.Keys(records)) {
 		held := w.holds[n]
-		held.Last = at[i]
+		held.Last, held.own = at[i], sum(drafts[i].Data)
 		t.State[shardState(n)] = held.encode()
 	}
 }

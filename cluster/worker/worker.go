@@ -186,6 +186,7 @@ type Worker struct {
 // liveShard is a shard that is live here.
 type liveShard struct {
 	view
+	own    uint32 // the sum of the record at Last; 0 = it is not known
 	gen    int
 	giving bool
 }
@@ -290,7 +291,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if _, err := f.Commit(ctx, web.Turn{State: map[string][]byte{stateSelf: b}}); err != nil {
 		return err
 	}
-	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC(), Machine: w.o.Machine}
+	if err := w.toldBefore(ctx); err != nil {
+		return err
+	}
 	late := time.AfterFunc(w.plan.Term*2/3, func() { w.o.Note(fmt.Sprintf("waits to join: %v", w.unanswered())) })
 	w.member, err = shard.Join(ctx, w.e, shard.Options{
 		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,

@@ -39,6 +39,10 @@ type Server struct {
 // noLimit is more than any disk has, in bytes: the end of the disk is that of the store.
 const noLimit = 1 << 60
 
+// syncEvery is how much a machine that loses power may lose of what was acknowledged. A sync of what was written
+// in that time is one for each stream, however many messages these are.
+const syncEvery = 5 * time.Second
+
 // DefaultListen is where a server listens that is told nothing else.
 const DefaultListen = "127.0.0.1:4222"
 
@@ -66,6 +70,9 @@ func Serve(o ServerOptions) (*Server, error) {
 	if options.JetStreamMaxStore <= 0 {
 		// Else it takes in nothing more at three quarters of what was free when it started.
 		options.JetStreamMaxStore = noLimit
+	}
+	if options.SyncInterval == 0 {
+		options.SyncInterval = syncEvery // else two minutes
 	}
 	options.NoSigs, options.NoLog = true, o.Config == ""
 	started, err := server.NewServer(options)
