@@ -69,6 +69,9 @@ func (w *Worker) sameHistory(ctx context.Context, views map[int]view) error {
 func (w *Worker) sameEnd(ctx context.Context) error {
 	w.mu.Lock()
 	log, last := logAll, view{Last: w.all.Last, Sum: w.all.Sum}
+	if p := w.posted; p.Position > last.Last {
+		log, last = p.Log, view{Last: p.Position, Sum: sum(p.Data)}
+	}
 	for n, h := range w.holds {
 		if h.Links > last.Last {
 			log, last = logLinks(n), view{Last: h.Links, Sum: h.Sum}

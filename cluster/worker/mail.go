@@ -93,7 +93,7 @@ func (w *Worker) drafts(records map[int]*doneRecord) ([]engine.Draft, error) {
 		if held == nil {
 			return nil, fmt.Errorf("a page of shard %d, which this worker does not hold", n)
 		}
-		records[n].sent = held.Sent
+		records[n].sent = held.copied
 		drafts = append(drafts, engine.Draft{Log: logDone(n), Data: records[n].encode(), IfLast: true, Last: held.Last})
 	}
 	return drafts, nil
@@ -105,7 +105,7 @@ func (w *Worker) logged(records map[int]*doneRecord, drafts []engine.Draft, at [
 	defer w.mu.Unlock()
 	for i, n := range slices.Sorted(maps.Keys(records)) {
 		held := w.holds[n]
-		held.Last, held.own = at[i], sum(drafts[i].Data)
+		held.Last, held.own, held.Sent = at[i], sum(drafts[i].Data), records[n].sent
 		t.State[shardState(n)] = held.encode()
 	}
 }
@@ -303,7 +303,7 @@ func (w *Worker) tellFrontier(t *takeover, m *crawl.Mail) (all bool) {
 	}
 	own := t.mail(w.o.Clock.Now())
 	m.Done, m.Forget, m.Hosts = append(m.Done, own.Done...), append(m.Forget, own.Forget...), append(m.Hosts, own.Hosts...)
-	v := view{Till: t.till, Last: t.last, Losses: t.losses, Sent: t.last}
+	v := view{Till: t.till, Last: t.last, Losses: t.losses, Sent: t.sent}
 	if m.Marks == nil {
 		m.Marks = make(map[string][]byte)
 	}

@@ -15,9 +15,10 @@ import (
 
 // How links get to the logs of their shards.
 //
-// A message costs a worker some 60 µs of processor and the engine 80, whatever is in it, and the links of one
-// page go to six shards or more. So the record of a page (done/N) holds all links that it found, in one message
-// with the page, and they are copied to links/M later, those of many pages together:
+// By profile, most of what joining costs is sockets, acknowledgements and the client of the engine, a part for each
+// message, whatever is in it (docs/results/many-machines.md). The links of one page go to six shards or more. So the
+// record of a page (done/N) holds all links that it found, in one message with the page, and they are copied to
+// links/M later, those of many pages together:
 //
 //	page ─► done/N: the page, links to N, links to other shards
 //	                                       ├─ of others ── within forwardEvery ─────────► links/M
@@ -104,7 +105,7 @@ func (w *Worker) forward(now bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range w.holds {
-		h.Sent = h.Last
+		h.copied = h.Last
 	}
 	return nil
 }
@@ -124,8 +125,18 @@ func (w *Worker) post(links []web.Candidate, lessons []crawl.Lesson) error {
 	if drafts = append(drafts, linkDrafts(w.moved, links, w.routes.of)...); len(drafts) == 0 {
 		return nil
 	}
-	_, err := w.append(drafts)
-	return err
+	at, err := w.append(drafts)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, p := range at {
+		if p > w.posted.Position {
+			w.posted = engine.Record{Log: drafts[i].Log, Position: p, Data: drafts[i].Data}
+		}
+	}
+	return nil
 }
 
 // linkDrafts are the records of links, by shard.

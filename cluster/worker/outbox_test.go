@@ -121,8 +121,8 @@ func TestLinksBeforeGiving(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if h := w.holds[0]; h.Sent != h.Last {
-		t.Errorf("copied up to %d of %d", h.Sent, h.Last)
+	if h := w.holds[0]; h.copied != h.Last || h.Sent == h.Last {
+		t.Errorf("copied up to %d of %d, and stored as such up to %d before a record tells of it", h.copied, h.Last, h.Sent)
 	}
 }
 
@@ -162,11 +162,11 @@ func TestForward(t *testing.T) {
 		if err := w.forward(true); err != nil || len(linksTo(t, m, 1)) != 4 {
 			t.Errorf("an idle worker keeps a link back: %v", err)
 		}
-		if n := len(linksTo(t, m, 0)); n != 0 || w.holds[0].Sent != 0 {
+		if n := len(linksTo(t, m, 0)); n != 0 || w.holds[0].copied != 0 {
 			t.Errorf("%d own links were sent", n)
 		}
 		w.keepBack(nil, slices.Repeat([]web.Candidate{{URL: page(t, 0, "x")}}, mostOwn), nil)
-		if err := w.forward(false); err != nil || w.holds[0].Sent != 5 || len(w.outbox.own) != 0 {
+		if err := w.forward(false); err != nil || w.holds[0].copied != 5 || len(w.outbox.own) != 0 {
 			t.Errorf("own links are kept back: %d, %v", len(w.outbox.own), err)
 		}
 		w.cancel(context.Canceled)

@@ -267,12 +267,12 @@ func (w *Worker) takeNew(list []int) {
 	w.signal()
 }
 
-// hold makes a shard live.
+// hold makes a shard live. What holders before this one found was passed on (passOn).
 func (w *Worker) hold(n int, v view) *liveShard {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gen++
-	h := &liveShard{view: v, gen: w.gen}
+	h := &liveShard{view: v, copied: v.Last, gen: w.gen}
 	w.holds[n] = h
 	return h
 }

@@ -160,6 +160,7 @@ type Worker struct {
 
 	mu          sync.Mutex
 	holds       map[int]*liveShard
+	posted      engine.Record // the last one of links or lessons that this worker appended
 	gen         int
 	changes     []change
 	inbox       []letter
@@ -186,7 +187,10 @@ type Worker struct {
 // liveShard is a shard that is live here.
 type liveShard struct {
 	view
-	own    uint32 // the sum of the record at Last; 0 = it is not known
+	own uint32 // the sum of the record at Last; 0 = it is not known
+	// copied is up to which record links to other shards were copied. It is Sent, which is stored, once a record
+	// behind the copies tells of it: an engine that lost them has lost that record, too.
+	copied engine.Position
 	gen    int
 	giving bool
 }
@@ -442,7 +446,7 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 		if v.Done >= v.Till { // all links of other holders were taken in
 			v.Done = v.Last
 		}
-		v.Till, v.Last, v.Sent = t.till, t.last, t.last
+		v.Till, v.Last, v.Sent = t.till, t.last, t.sent
 		mail := t.mail(w.o.Clock.Now())
 		turn := web.Turn{Done: mail.Done, Hosts: mail.Hosts, State: map[string][]byte{shardState(n): v.encode()}}
 		if _, err := f.Commit(ctx, turn); err != nil {
