@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,7 +144,7 @@ func (m *Maker) checkChanges() error {
 // change tells a crawl that goes on what of its job has changed; its stores are
 // open. What is spent of the budget bounds what it may be.
 func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
-	history := event.ReadHistory(m.Begun.EventLog())
+	history, acts := m.told()
 	if history.Settings == nil { // of an earlier waggle, or repaired where the log was lost
 		c.Settings = m.Job.texts()
 		lost := true
@@ -155,6 +156,13 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 	} else {
 		c.Changes.Settings = m.Job.Diff(history.Settings)
 	}
+	waiting, err := m.waiting(acts)
+	if err != nil {
+		return err
+	}
+	c.Changes.Settings = slices.DeleteFunc(c.Changes.Settings, func(e event.Changed) bool {
+		return e.Setting == "budget.pages" && m.kept(acts, waiting)
+	})
 	if err := refuse(c.Changes.Settings, m.Begun.Dir()); err != nil {
 		return err
 	}
@@ -191,7 +199,7 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 	if judged {
 		c.History = event.Under(threshold, c.History)
 	}
-	spent, err := m.checkBudget(ctx, changed)
+	spent, err := m.checkBudget(ctx, changed, append(acts, waiting...))
 	if err != nil {
 		return err
 	}
@@ -218,57 +226,123 @@ func clip(s string) string {
 	return s
 }
 
-// checkBudget refuses a new budget below what is spent, unless people told the crawl so while
-// it ran: then what they told it since may grant more. The note says so where nothing is left
-// of one.
-func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note []string, err error) {
+// told is what the log tells of the settings: what a job said, and after it what acts made of the
+// budget and the delay. acts are those of the log.
+func (m *Maker) told() (h event.History, acts []event.Act) {
+	own := *m.Job
+	for e, err := range event.ReadKinds(m.Begun.EventLog(), event.Started{}.Kind(), event.Changed{}.Kind(), event.Act{}.Kind()) {
+		if err != nil {
+			continue
+		}
+		h.Add(e)
+		a, is := e.(event.Act)
+		if !is {
+			continue
+		}
+		acts = append(acts, a)
+		of := a.Do
+		if a.Do == event.Undo && a.Act > 0 && a.Act < len(acts) {
+			of = acts[a.Act-1].Do
+		}
+		if a.Refused != "" || h.Settings == nil {
+			continue
+		}
+		switch of {
+		case event.Budget:
+			own.Budget.Pages, _ = event.BudgetAfter(acts)
+			h.Settings["budget.pages"] = textOf("budget.pages", &own)
+		case event.Delay:
+			delay, _ := event.DelayAfter(acts)
+			own.Politeness.Delay = (*Duration)(&delay)
+			h.Settings["politeness.delay"] = textOf("politeness.delay", &own)
+		}
+	}
+	return h, acts
+}
+
+func textOf(path string, j *Job) string {
+	s, _ := Lookup(path)
+	return s.Text(j)
+}
+
+// waiting are the acts that wait for the crawl behind those of the log, none where several workers
+// do it: those take in what others were told as well. An act that sets the budget has what it will
+// find.
+func (m *Maker) waiting(acts []event.Act) ([]event.Act, error) {
+	if m.Begun.OfSeveral() {
+		return nil, nil
+	}
+	waiting, err := m.Begun.Waiting(acts)
+	pages := m.Job.Budget.Pages
+	for i := range waiting {
+		waiting[i].Was = pages
+		if then, ok := event.BudgetAfter(append(slices.Clip(acts), waiting[:i+1]...)); ok {
+			pages = then
+		}
+	}
+	return waiting, err
+}
+
+// kept tells whether the job has the budget of the next act that waits: a run that died may have
+// kept it before the log had the act.
+func (m *Maker) kept(acts, waiting []event.Act) bool {
+	if len(waiting) == 0 {
+		return false
+	}
+	pages, ok := event.BudgetAfter(append(slices.Clip(acts), waiting[0]))
+	return ok && (waiting[0].Do == event.Budget || waiting[0].Do == event.Undo) && pages == m.Job.Budget.Pages
+}
+
+// checkBudget refuses a new budget below what is spent. acts are all that people told the crawl:
+// what waits of them may set another budget before anything is fetched. The note says so, and where
+// nothing is left of what holds then.
+func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool, acts []event.Act) (note []string, err error) {
 	pages, took, forecast, err := crawl.Spent(func(name string) ([]byte, error) { return m.Frontier.State(ctx, name) })
 	if err != nil {
 		return nil, err
 	}
 	took = took.Round(time.Second)
 	b := &m.Job.Budget
-	limit := time.Duration(b.Time)
-	below := changed["budget.pages"] && b.Pages > 0 && b.Pages < pages
-	if below {
-		told, err := m.toldBudget()
-		if err != nil {
-			return nil, err
+	limit, most := time.Duration(b.Time), b.Pages
+	if n := len(acts); n > 0 && acts[n-1].At.At.IsZero() {
+		if then, ok := event.BudgetAfter(acts); ok {
+			most = then
 		}
-		below = !told
+	}
+	was, is := number(float64(b.Pages)), number(float64(most))
+	switch {
+	case most == b.Pages:
+	case most == 0:
+		note = append(note, fmt.Sprintf("What it was told meanwhile lifts the budget of %s pages.", was))
+	case b.Pages == 0:
+		note = append(note, fmt.Sprintf("What it was told meanwhile sets a budget of %s pages.", is))
+	default:
+		note = append(note, fmt.Sprintf("What it was told meanwhile sets the budget from %s to %s pages.", was, is))
+	}
+	grant := func(flag string) string {
+		if m.OnPage {
+			if flag == "--pages" {
+				return "grant more on Steer"
+			}
+			return "grant more in the job file"
+		}
+		return flag + " grants more"
 	}
 	switch {
-	case below:
-		return nil, &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
+	case changed["budget.pages"] && b.Pages > 0 && b.Pages < pages:
+		return nil, &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), was)}
 	case changed["budget.time"] && limit > 0 && limit < took:
 		return nil, &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
-	case b.Pages > 0 && pages >= b.Pages:
-		note = append(note, fmt.Sprintf("The budget of %s pages is spent: --pages grants more, as the total over all runs.", number(float64(b.Pages))))
+	case most > 0 && pages >= most:
+		note = append(note, fmt.Sprintf("The budget of %s pages is spent: %s, as the total over all runs.", is, grant("--pages")))
 	case limit > 0 && took >= limit:
-		note = append(note, fmt.Sprintf("The budget of %v is spent: --time grants more, as the total over all runs.", limit))
+		note = append(note, fmt.Sprintf("The budget of %v is spent: %s, as the total over all runs.", limit, grant("--time")))
+	case forecast.Enough(b.UntilGain) && m.OnPage:
+		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d: a smaller number of budget.until-gain in the job file goes on, and 0 to the end.", b.UntilGain, event.GainPages))
 	case forecast.Enough(b.UntilGain):
 		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d: --until-gain with a smaller number goes on, and 0 to the end.", b.UntilGain, event.GainPages))
 	}
 	return note, nil
-}
-
-// toldBudget tells whether the job has the budget that acts left. A run that died may have kept
-// that of an act which the log does not have yet.
-func (m *Maker) toldBudget() (bool, error) {
-	acts, err := m.Begun.Told()
-	if err != nil {
-		return false, err
-	}
-	n := 0 // in the log
-	for n < len(acts) && !acts[n].At.At.IsZero() {
-		n++
-	}
-	for _, these := range [][]event.Act{acts[:n], acts[:min(len(acts), n+1)]} {
-		if pages, ok := event.BudgetAfter(these); ok && pages == m.Job.Budget.Pages {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // ResumeGroup is settings of which the same is said.

@@ -19,11 +19,17 @@ import (
 // which pages came.
 func goOn(t *testing.T, dir, text string, begun bool) (said, got []string, err error) {
 	t.Helper()
-	return goOnWith(t, dir, text, begun, func(*crawl.Crawl) {})
+	return goOnWith(t, dir, text, begun, func(*Maker) {}, func(*crawl.Crawl) {})
 }
 
-// goOnWith is goOn with a look at the crawl before it runs.
-func goOnWith(t *testing.T, dir, text string, begun bool, look func(*crawl.Crawl)) (said, got []string, err error) {
+// goOnOf is goOn for a person who may have the page before them.
+func goOnOf(t *testing.T, dir, text string, onPage bool) (said, got []string, err error) {
+	t.Helper()
+	return goOnWith(t, dir, text, true, func(m *Maker) { m.OnPage = onPage }, func(*crawl.Crawl) {})
+}
+
+// goOnWith is goOn with a look at the maker, and at the crawl before it runs.
+func goOnWith(t *testing.T, dir, text string, begun bool, set func(*Maker), look func(*crawl.Crawl)) (said, got []string, err error) {
 	t.Helper()
 	j, err := Parse("job.yaml", []byte(text))
 	if err != nil {
@@ -38,6 +44,7 @@ func goOnWith(t *testing.T, dir, text string, begun bool, look func(*crawl.Crawl
 		if begun {
 			m.Begun = &w.Collection
 		}
+		set(m)
 		c, errMade := m.Crawl(t.Context())
 		if err = errMade; err == nil {
 			look(c)
@@ -222,7 +229,7 @@ func TestGoingOnWithAnotherThreshold(t *testing.T) {
 func TestGoingOnWithoutSettings(t *testing.T) {
 	dir := t.TempDir()
 	forget := func(c *crawl.Crawl) { c.Settings = nil }
-	if _, _, err := goOnWith(t, dir, hives, false, forget); err != nil {
+	if _, _, err := goOnWith(t, dir, hives, false, func(*Maker) {}, forget); err != nil {
 		t.Fatal(err)
 	}
 	text := edit(t, "[honey bee]", "[honey bee, hive]", "{pages: 3}", "{pages: 4}")
@@ -245,7 +252,7 @@ func TestChangesOfAKilledRun(t *testing.T) {
 	}
 	text := edit(t, "{pages: 3}", "{pages: 9}", "name: hives", "name: hives\nscope: {exclude: [hive]}")
 	dead := func(c *crawl.Crawl) { c.Log = deadLog{} }
-	if _, _, err := goOnWith(t, dir, text, true, dead); !errors.Is(err, errDead) {
+	if _, _, err := goOnWith(t, dir, text, true, func(*Maker) {}, dead); !errors.Is(err, errDead) {
 		t.Fatal(err)
 	}
 	b, err := collection.At(dir).Job() // as it is kept now

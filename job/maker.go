@@ -65,6 +65,9 @@ type Maker struct {
 	News     <-chan event.Event
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
+	// OnPage tells that the user has the page of waggle open before them: a note names its
+	// screens and no flags.
+	OnPage bool
 
 	// The parts.
 

@@ -36,7 +36,7 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 	if err != nil {
 		return problems(err)
 	}
-	return s.run(ctx, col, &job.Maker{Job: j, Begun: &col, Documents: s.o.Documents, Note: func(line string) { note(event.Line(line)) }}, ended)
+	return s.run(ctx, col, &job.Maker{Job: j, Begun: &col, OnPage: true, Documents: s.o.Documents, Note: func(line string) { note(event.Line(line)) }}, ended)
 }
 
 // run makes a crawl and has it run.
