@@ -267,20 +267,6 @@ type Unknown struct {
 	Raw  []byte // its line, without the newline
 }
 
-// Ending says how a run ended.
-type Ending string
-
-// The ways a run ends.
-const (
-	BudgetSpent   Ending = "BudgetSpent"
-	FrontierEmpty Ending = "FrontierEmpty"
-	Stopped       Ending = "Stopped"
-	// HostsDown: all links that wait are of hosts that do not answer.
-	HostsDown Ending = "HostsDown"
-	// GainLow: the next pages are expected to bring too few relevant ones.
-	GainLow Ending = "GainLow"
-)
-
 func (Started) Kind() string  { return "started" }
 func (Changed) Kind() string  { return "changed" }
 func (Received) Kind() string { return "received" }

@@ -56,6 +56,7 @@ func metrics() []metric {
 
 // Metrics by reason, and by state.
 const (
+	endedMetric    = "waggle_ended"
 	workersMetric  = "waggle_workers"
 	failuresMetric = "waggle_failures_total"
 	skipsMetric    = "waggle_skipped_links_total"
@@ -118,6 +119,12 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 					write(m.name, &states[i], fmt.Sprintf(",reason=\"%s\"", label(string(x.Reason))), float64(x.Count))
 				}
 			})
+		}
+	}
+	fmt.Fprintf(&b, "# HELP %s How the last run of a crawl ended, if it did: 1.\n# TYPE %[1]s gauge\n", endedMetric)
+	for i := range states {
+		if how := states[i].Figures.Ended; how != "" {
+			write(endedMetric, &states[i], fmt.Sprintf(",how=\"%s\"", label(string(how))), 1)
 		}
 	}
 	fmt.Fprintf(&b, "# HELP %s Workers of a crawl that several do, by state.\n# TYPE %[1]s gauge\n", workersMetric)

@@ -140,6 +140,12 @@ func schemaOf(t reflect.Type) map[string]any {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[event.Ending]():
+		names, lines := []string{""}, []string{`"" = it has not ended`}
+		for _, e := range event.Endings() {
+			names, lines = append(names, string(e)), append(lines, string(e)+" = "+e.Words())
+		}
+		return map[string]any{"type": "string", "enum": names, "description": strings.Join(lines, "; ") + "."}
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return map[string]any{"type": "string"}
 	}

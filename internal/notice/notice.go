@@ -38,7 +38,8 @@ type Notice struct {
 	URL   web.URL `json:"url,omitzero"`
 	Title string  `json:"title,omitempty"`
 	// Of Ended: how the run ended.
-	How event.Ending `json:"how,omitempty"`
+	How   event.Ending `json:"how,omitempty"`
+	Words string       `json:"how_words,omitempty"`
 }
 
 // Watch finds the moments in the events of a crawl. The zero Watch is that of a crawl
@@ -80,7 +81,7 @@ func (w *Watch) Add(e event.Event) []Notice {
 		tell(HalfBudget)
 	}
 	if end, ok := e.(event.Ended); ok {
-		n.How = end.How
+		n.How, n.Words = end.How, end.How.Words()
 		tell(Ended)
 	}
 	return out

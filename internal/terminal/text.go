@@ -171,7 +171,7 @@ func WorkerEnding(how event.Ending) string {
 	case event.Stopped:
 		return "stopped"
 	case event.HostsDown:
-		return "the links left are of hosts that do not answer"
+		return how.Words()
 	}
 	return Ending(how)
 }
@@ -179,16 +179,14 @@ func WorkerEnding(how event.Ending) string {
 // Ending says how a crawl ended, for people.
 func Ending(how event.Ending) string {
 	switch how {
-	case event.BudgetSpent:
-		return "the budget is spent"
-	case event.FrontierEmpty:
-		return "no link is left"
+	case event.BudgetSpent, event.FrontierEmpty:
+		return how.Words()
 	case event.GainLow:
-		return "the next pages are expected to bring too little (--until-gain)"
+		return how.Words() + " (--until-gain)"
 	case event.Stopped:
 		return "stopped; --resume goes on"
 	case event.HostsDown:
-		return "the links left are of hosts that do not answer; --resume tries them"
+		return how.Words() + "; --resume tries them"
 	case "":
 		return "not ended: killed, or still running"
 	}

@@ -44,9 +44,11 @@ type Figures struct {
 	Speed   float64   `json:"speed"`   // pages a second over the last minute of the log
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
-	// Ended says how the last run ended; "" while it runs or if it was killed.
-	Ended  string   `json:"ended"`
-	Doubts []string `json:"doubts,omitempty"`
+	// Ended says how the last run ended, and EndedWords say it to people; "" while it runs or if it
+	// was killed.
+	Ended      event.Ending `json:"ended"`
+	EndedWords string       `json:"ended_words"`
+	Doubts     []string     `json:"doubts,omitempty"`
 	// NotKept counts pages by why they are no harvest.
 	NotKept map[web.Reason]int `json:"not_kept,omitempty"`
 }
@@ -68,7 +70,7 @@ func (c *Crawl) Figures() Figures {
 		Pages: len(c.pages), Relevant: c.relevant, Budget: s.Budget, Limit: s.Limit.Seconds(), Recent: c.rate(len(c.pages)),
 		Bytes: s.Bytes, Requests: s.Requests, Links: s.Links, Queued: s.Queued, Waiting: c.waiting, Hosts: s.Hosts(), Known: len(c.hosts),
 		Retries: s.Retries, Workers: s.Workers, Runs: s.Runs, Outages: s.Outages, Elapsed: s.Elapsed(s.Last).Seconds(), Speed: c.speed(),
-		First: s.First, Last: s.Last, Ended: string(s.How), NotKept: s.NotKept,
+		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.Words(), NotKept: s.NotKept,
 	}
 	for _, d := range s.Doubts {
 		f.Doubts = append(f.Doubts, event.Line(d))

@@ -187,7 +187,8 @@ type figuresOut struct {
 	Failed      int      `json:"failed" jsonschema:"fetches that brought no page"`
 	First       string   `json:"first,omitempty"`
 	Last        string   `json:"last,omitempty"`
-	Ended       string   `json:"ended,omitempty" jsonschema:"how the last run ended"`
+	Ended       string   `json:"ended,omitempty" jsonschema:"how the last run ended: BudgetSpent, FrontierEmpty, GainLow, HostsDown or Stopped"`
+	EndedWords  string   `json:"ended_words,omitempty" jsonschema:"the same in words"`
 	Hosts       []host   `json:"hosts"`
 	SearchTexts bool     `json:"search_texts" jsonschema:"search looks at texts; else at titles and addresses"`
 	Problem     string   `json:"problem,omitempty"`
@@ -204,7 +205,7 @@ func (s *Server) figures(context.Context, nothing) (figuresOut, error) {
 	f := &st.Figures
 	out := figuresOut{
 		Name: cut(f.Name, maxLine), Topic: []string{}, Running: st.Running, Pages: f.Pages, Relevant: f.Relevant, Harvest: f.Harvest, Recent: f.Recent, Budget: f.Budget,
-		Waiting: f.Waiting, HostCount: f.Hosts, Failed: f.Failed, First: moment(f.First), Last: moment(f.Last), Ended: f.Ended, Hosts: []host{},
+		Waiting: f.Waiting, HostCount: f.Hosts, Failed: f.Failed, First: moment(f.First), Last: moment(f.Last), Ended: string(f.Ended), EndedWords: f.EndedWords, Hosts: []host{},
 		SearchTexts: st.Index.There, Problem: st.Error,
 	}
 	if j, err := job.Read(s.crawl.Collection().JobFile()); err == nil {

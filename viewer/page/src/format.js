@@ -38,8 +38,3 @@ export function moment(text) {
 export function count(n, one, many = one + "s") {
   return number(n) + " " + (n === 1 ? one : many);
 }
-
-// ending of a run, in words.
-export function ending(how) {
-  return { BudgetSpent: "the budget is spent", FrontierEmpty: "no link is left", Stopped: "it was stopped", HostsDown: "only hosts that do not answer are left", GainLow: "the next pages promise too little" }[how] || how;
-}

@@ -1,7 +1,7 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, useChanges } from "./api.js";
-import { count, ending, number } from "./format.js";
+import { count, number } from "./format.js";
 import { go, to, useRoute } from "./route.js";
 import { Now } from "./now.jsx";
 import { Pages } from "./pages.jsx";
@@ -119,7 +119,7 @@ function Status({ state, lost }) {
   else if (state.reading < 1) [text, kind] = [`reading the log, ${Math.floor(100 * state.reading)} %`, "busy"];
   else if (state.running && state.paused) text = "paused";
   else if (state.running) [text, kind] = ["running", "busy"];
-  else if (f.ended) text = "ended: " + ending(f.ended);
+  else if (f.ended) text = "ended: " + f.ended_words;
   else if (f.pages) text = "broke off; it can go on with --resume";
   return <span class={"status " + kind} role="status">{text}</span>;
 }

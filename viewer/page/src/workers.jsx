@@ -1,5 +1,5 @@
 import { useData } from "./api.js";
-import { count, ending, moment, number, span } from "./format.js";
+import { count, moment, number, span } from "./format.js";
 
 // Words for the states of a worker, in the order in which they are counted.
 const states = ["running", "idle", "paused", "leaving", "left", "lost"];
@@ -20,7 +20,7 @@ export function Workers({ crawl, stamp, now }) {
       <p>
         {count(data.workers.length, "worker")}: {states.filter(of).map((s) => `${of(s)} ${s}`).join(", ")}.{" "}
         {number(data.relevant)} relevant among {count(data.pages, "page")} of all workers{data.left !== undefined ? `; ${number(data.left)} of the budget of ${number(data.budget)} are left` : ", without a limit"}.
-        {data.over && <> The crawl is over: {ending(data.over)}.</>}
+        {data.over && <> The crawl is over: {data.over_words}.</>}
       </p>
       {!data.running && data.at && <p class="soft">The worker of this folder does not run: this is what it heard last, {moment(data.at)}. Others may crawl on.</p>}
       {data.running && data.at && ago(data.at) > quiet && <p class="notice">The engine has not been heard for {span(ago(data.at))}: this is from before.</p>}
@@ -31,7 +31,7 @@ export function Workers({ crawl, stamp, now }) {
           <tr key={i} class={w.state === "left" || w.state === "lost" ? "gone" : ""}>
             <td class="text"><bdi>{w.name}</bdi>{w.own && <span class="soft"> this folder</span>}</td>
             <td class="text"><bdi>{w.machine}</bdi></td>
-            <td class={w.state === "lost" ? "down" : ""}>{w.state}{w.ended && <span class="soft">: {ending(w.ended)}</span>}</td>
+            <td class={w.state === "lost" ? "down" : ""}>{w.state}{w.ended && <span class="soft">: {w.ended_words}</span>}</td>
             <td class="n">{number(w.relevant)}</td>
             <td class="n">{number(w.pages)}</td>
             <td class="n">{w.speed.toFixed(w.speed < 10 ? 2 : 1)}</td>
