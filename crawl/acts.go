@@ -186,9 +186,12 @@ func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error)
 			continue
 		}
 		met[a.URL] = true
-		p, err := look(ctx, a.URL)
-		if err != nil {
-			return nil, err
+		p := s.wanted[a.URL]
+		if p == nil {
+			var err error
+			if p, err = look(ctx, a.URL); err != nil {
+				return nil, err
+			}
 		}
 		if p != nil {
 			wanted, of = append(wanted, p), append(of, a.URL)
@@ -197,7 +200,10 @@ func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error)
 	if slices.Equal(of, s.examples) {
 		return nil, nil
 	}
-	s.examples = of
+	s.examples, s.wanted = of, make(map[web.URL]*web.Page, len(of))
+	for i, u := range of {
+		s.wanted[u] = wanted[i] // the judge holds them as well
+	}
 	return j.Label(wanted), nil
 }
 

@@ -29,9 +29,9 @@ type AdaptiveJudge interface {
 // know when a crawl ends.
 type ConcludingJudge interface {
 	AdaptiveJudge
-	// LastNotes are all notes that hold at the end of a crawl; nil where Notes told
-	// the same last, and for nothing.
-	LastNotes() []string
+	// LastNotes are all notes that hold at the end of a crawl, and whether they are others than
+	// Notes told last.
+	LastNotes() (notes []string, others bool)
 }
 
 // RenewingScorer is implemented by scorers that learn anew from pages that the judge
@@ -75,8 +75,8 @@ func (s *Step) conclude(now time.Time) []event.Event {
 	if !ok {
 		return nil
 	}
-	notes := j.LastNotes()
-	if len(notes) == 0 {
+	notes, others := j.LastNotes()
+	if !others { // none is one as well: what was doubted before holds no more
 		return nil
 	}
 	return []event.Event{event.Doubt{At: event.At{At: now}, Notes: notes}}

@@ -193,3 +193,52 @@ func (p *pausedFor) After(n int) (out []event.Act, err error) {
 	}
 	return out, nil
 }
+
+// exampleJudge counts the examples that it was given.
+type exampleJudge struct {
+	plain crawl.Judge
+	given int
+}
+
+func (j *exampleJudge) Judge(ctx context.Context, p *web.Page) (web.Verdict, error) {
+	return j.plain.Judge(ctx, p)
+}
+
+func (j *exampleJudge) Observe(*web.Page, web.Verdict) []web.Renewal    { return nil }
+func (j *exampleJudge) Notes() []string                                 { return nil }
+func (j *exampleJudge) State() map[string][]byte                        { return nil }
+func (j *exampleJudge) Restore(func(name string) ([]byte, error)) error { return nil }
+func (j *exampleJudge) Label(wanted []*web.Page) []web.Renewal {
+	j.given = len(wanted)
+	return nil
+}
+
+// Each page of which more are wanted is read from the archive once for the judge, and once for its
+// own label, however many there are.
+func TestManyExamplesAreReadOnce(t *testing.T) {
+	c := newCrawl(t, tree(3, 200), 1)
+	c.Clock, c.Policy.Pages = stillClock{}, 60
+	j := &exampleJudge{plain: c.Judge}
+	c.Judge = j
+	s := &said{}
+	looks := 0
+	c.Acts, c.Look = s, func(_ context.Context, u web.URL) (*web.Page, error) {
+		looks++
+		return &web.Page{URL: u}, nil
+	}
+	const n = 40
+	c.Listen = func(e event.Event) {
+		if p, ok := e.(event.Fetched); ok {
+			s.pages++
+			if len(s.acts) < n {
+				s.acts, s.after = append(s.acts, event.Act{Do: event.More, URL: p.URL}), append(s.after, 50)
+			}
+		}
+	}
+	if how, err := c.Run(t.Context()); err != nil || how != event.BudgetSpent {
+		t.Fatal(how, err)
+	}
+	if j.given != n || looks != 2*n {
+		t.Errorf("%d examples, and %d pages were read", j.given, looks)
+	}
+}

@@ -160,7 +160,7 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 		}
 	}
 	if j, ok := r.step.judge.(ConcludingJudge); ok {
-		if notes := j.LastNotes(); notes != nil {
+		if notes, _ := j.LastNotes(); notes != nil {
 			r.Notes = notes
 		}
 	}

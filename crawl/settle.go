@@ -42,7 +42,7 @@ func (s *settlement) write() (marks map[string][]byte, err error) {
 	marks = make(map[string][]byte, 2)
 	if s.archive != nil && s.record != nil {
 		if s.mark, err = s.archive.Append(s.record); err != nil {
-			return nil, &fileError{fmt.Errorf("archive: %w", err)}
+			return nil, &fileError{err}
 		}
 		marks[StateArchive] = s.mark
 		s.record = nil
@@ -218,7 +218,7 @@ func (d *driver) sync() error {
 func (d *driver) syncFiles() error {
 	if d.Archive != nil {
 		if err := d.Archive.Sync(); err != nil {
-			return &fileError{fmt.Errorf("archive: %w", err)}
+			return &fileError{err}
 		}
 	}
 	if d.Log != nil {

@@ -149,6 +149,7 @@ type Step struct {
 	relevant      map[uint64]struct{}
 	out           map[uint64]struct{} // pages that are no harvest for a reason
 	recent        *recentLinks
+	wanted        map[web.URL]*web.Page             // of examples, as the archive has them
 	examples      []web.URL                         // that a person gave the judge
 	state         func(name string) ([]byte, error) // of the frontier; nil = nothing was stored
 	knownMuted    map[uint64]float64                // priorities of muted links, by the hash of the address; some of them

@@ -169,14 +169,23 @@ func (a *Act) checkKeywords() error {
 		if strings.TrimSpace(k) == "" || len(k) > maxKeyword || !utf8.ValidString(k) {
 			return fmt.Errorf("%.40q is no keyword: give words of at most %d bytes in UTF-8", k, maxKeyword)
 		}
-		if strings.ContainsFunc(k, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
-			return fmt.Errorf("%.40q is no keyword: it has control characters, or ones that turn the direction of text", k)
+		if err := CheckKeyword(k); err != nil {
+			return err
 		}
 		word := strings.ToLower(strings.Join(strings.Fields(k), " "))
 		if given[word] {
 			return fmt.Errorf("the keyword %.40q is given twice", k)
 		}
 		given[word] = true
+	}
+	return nil
+}
+
+// CheckKeyword refuses what a keyword may not hold: what moves a cursor or turns text round, and
+// matches no word of a page.
+func CheckKeyword(k string) error {
+	if strings.ContainsFunc(k, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+		return fmt.Errorf("%.40q is no keyword: it has control characters, or ones that turn the direction of text: leave them out", k)
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ type Changed struct {
 // before another verdict.
 const SettingThreshold = "judge.threshold"
 
+// SettingKeywords is the setting that keywords told while a crawl runs change.
+const SettingKeywords = "topic.keywords"
+
 // SettingHostPages is the setting whose change closes hosts that have given enough
 // pages, and opens those that may give more.
 const SettingHostPages = "scope.max-host-pages"

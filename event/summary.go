@@ -64,6 +64,9 @@ type Summary struct {
 	// Doubts are what the judge found last of how well it can tell wanted pages from
 	// others.
 	Doubts []string
+	// DoubtsAt is how many pages there were when they were told.
+	DoubtsAt  int
+	concluded bool // and no page has come since
 	// How says how the last run ended, "" while it runs or if it was killed.
 	How Ending
 	// Next and Until are those of Ended.
@@ -98,6 +101,9 @@ func (s *Summary) Add(e Event) {
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
 		s.pauses, s.held = nil, time.Time{} // a pause ends with its run
+		if s.concluded {                    // what holds of it is told again at the next end
+			s.Doubts, s.concluded = nil, false
+		}
 		s.Runs++
 		s.How, s.between, s.Next, s.Until = "", false, time.Time{}, time.Time{}
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
@@ -124,6 +130,7 @@ func (s *Summary) Add(e Event) {
 		s.skipped(e.Skipped)
 	case Fetched:
 		s.page(e)
+		s.concluded = false
 	case Failed:
 		s.Bytes += int64(e.Bytes)
 		switch e.Reason {
@@ -156,7 +163,11 @@ func (s *Summary) Add(e Event) {
 	case Act:
 		s.told(e)
 	case Doubt:
-		s.Doubts = e.Notes
+		s.Doubts, s.DoubtsAt, s.concluded = e.Notes, s.Pages, true
+	case Changed:
+		if e.Setting == SettingThreshold || e.Setting == SettingKeywords {
+			s.Doubts = nil // they were of what the judge knew before
+		}
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)
 		if e.Reason == web.ReasonHostDead {

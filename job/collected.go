@@ -20,7 +20,7 @@ func In(col collection.Collection) (*Job, error) {
 	}
 	j, err := Read(col.JobFile())
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, remedyJob)
+		return nil, fmt.Errorf("%w:\n%s", err, remedyJob)
 	}
 	return j, nil
 }

@@ -114,6 +114,10 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 			if err != nil {
 				lost = append(lost, fmt.Errorf("example %s: %w", src, err))
 				m.Note(fmt.Sprintf("example %s is left out: %v", src, err))
+				if m.lost == nil {
+					m.lost = map[string]error{}
+				}
+				m.lost[src] = err
 				continue
 			}
 			if m.Known != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // keywords is the path of the keywords of a topic.
-const keywords = "topic.keywords"
+const keywords = event.SettingKeywords
 
 // reword is crawl.Crawl.Reword: it says whether the topic may have these keywords, and
 // keeps them.

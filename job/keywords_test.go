@@ -256,3 +256,17 @@ func TestKeywordsThatWereReplaced(t *testing.T) {
 		}
 	}
 }
+
+// A keyword that would move a cursor or turn text round is refused with its place and what helps,
+// before anything is made.
+func TestKeywordsThatAreNone(t *testing.T) {
+	for _, k := range []string{"\u202emoney", "honey\u200e bee", "\x1b[31m", "a\nb"} {
+		err := (&job.Job{Topic: job.Topic{Keywords: []string{"bee", k}}}).Check()
+		if err == nil || !strings.HasPrefix(err.Error(), "topic.keywords.1: ") || !strings.Contains(err.Error(), "leave them out") || strings.Contains(err.Error(), k) {
+			t.Errorf("%q: %v", k, err)
+		}
+	}
+	if err := (&job.Job{Topic: job.Topic{Keywords: []string{"عسل", "naïve bee"}}}).Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -97,9 +97,10 @@ type Maker struct {
 
 	// newParser makes a parser by the analyzer; nil where either was given.
 	newParser func() crawl.Parser
-	first     *topic.Topic    // as it was written at first: keywords that come later change no language
-	modelBy   *parse.Analyzer // by which Model was read; nil = it was not
-	bare      []web.URL       // seeds of the job without a scheme, for which https was taken
+	lost      map[string]error // example pages that could not be had
+	first     *topic.Topic     // as it was written at first: keywords that come later change no language
+	modelBy   *parse.Analyzer  // by which Model was read; nil = it was not
+	bare      []web.URL        // seeds of the job without a scheme, for which https was taken
 	joined    Membership
 	copied    bool             // Job is a copy
 	filesRead bool             // readFiles has run

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/judge"
 )
 
@@ -48,6 +50,13 @@ func Settings() []Setting {
 		{
 			Path: "topic.keywords", Line: "Words and phrases of the topic", Form: "WORDS", Flag: "keywords", Words: true,
 			Example: "[honey bee, waggle dance, foraging, bee communication]", Shown: true, Resume: Verdicts, Why: newVerdicts,
+			check: func(j *Job, bad complaint) {
+				for i, k := range j.Topic.Keywords {
+					if err := event.CheckKeyword(k); err != nil {
+						bad(fmt.Sprintf(".%d", i), "%v", err)
+					}
+				}
+			},
 		},
 		{
 			Path: "topic.examples", Line: "Pages like those wanted", Form: "URL|FILE", Flag: "example",

@@ -61,6 +61,9 @@ func (m *Maker) Try(ctx context.Context) (trials []Trial, notes []string, err er
 			t := Trial{Source: src, Negative: list.negative}
 			if p := pages[src]; p == nil {
 				t.Missing = "it could not be had"
+				if err := m.lost[src]; err != nil {
+					t.Missing += ": " + err.Error()
+				}
 			} else if t.Title = p.Title; len(p.Terms) == 0 {
 				t.Missing = "it has no text"
 			} else if err := m.try(ctx, &t, p, whole); err != nil {

@@ -25,11 +25,12 @@ func TestTry(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		topic job.Topic
-		want  string // a letter each: + as wanted, - otherwise, k known to the judge, ? not judged
+		want  string // a letter each: + as wanted, - otherwise, k known to the judge, ? not judged, ! not had, with the reason
 	}{
 		{"examples and keywords", job.Topic{Keywords: []string{"honey bee"}, Examples: []string{one, two, odd}, Negatives: []string{cars}}, "++-+"},
 		{"one example alone", job.Topic{Examples: []string{one}}, "k"},
 		{"a page without text", job.Topic{Keywords: []string{"honey bee"}, Examples: []string{one, empty}}, "+?"},
+		{"one that is not there", job.Topic{Keywords: []string{"honey bee"}, Examples: []string{one, filepath.Join(t.TempDir(), "none.html")}}, "+!"},
 		{"no example", job.Topic{Keywords: []string{"honey bee"}}, ""},
 	} {
 		m := &job.Maker{Job: &job.Job{Topic: x.topic}}
@@ -41,6 +42,8 @@ func TestTry(t *testing.T) {
 		got := ""
 		for _, tr := range trials {
 			switch {
+			case strings.HasPrefix(tr.Missing, "it could not be had: ") && strings.Contains(tr.Missing, "none.html"):
+				got += "!"
 			case tr.Missing != "":
 				got += "?"
 			case tr.Knows:

@@ -105,21 +105,21 @@ func (j *topicJudge) Notes() []string {
 }
 
 // LastNotes are all doubts that hold when a crawl ends, those of before the first page
-// included, unless Notes said them all; nil then, and when there are none.
-func (j *topicJudge) LastNotes() []string {
+// included, and whether they are others than those that Notes told last.
+func (j *topicJudge) LastNotes() (notes []string, others bool) {
 	m := j.memory
 	if m == nil {
-		return nil
+		return nil, false
 	}
 	notes, err := j.Doubts()
 	if err != nil {
 		notes = nil // a crawl that began with them was told
 	}
 	if notes = append(notes, j.look(true)...); slices.Equal(notes, m.notes) {
-		return nil
+		return nil, false
 	}
 	m.notes = notes
-	return notes
+	return notes, true
 }
 
 // look looks at the pages remembered, at the end of a crawl or before.

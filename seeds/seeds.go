@@ -186,6 +186,9 @@ func (f *Finder) judge(ctx context.Context) error {
 			return err
 		}
 		s.Judged, s.Relevance, s.Relevant = true, v.Relevance, v.Relevant
+		if !v.Relevant {
+			f.Note(fmt.Sprintf("left out as not relevant, %.2f: %s", v.Relevance, event.Line(s.URL.String())))
+		}
 		if s.Title == "" {
 			s.Title = event.Line(p.Title)
 		}
@@ -199,6 +202,17 @@ func (f *Finder) judge(ctx context.Context) error {
 // better orders seeds: relevant ones, likely ones, and then by address.
 func better(a, b *Seed) int {
 	return cmp.Or(cmp.Compare(b.Relevance, a.Relevance), cmp.Compare(b.Likeness, a.Likeness), strings.Compare(a.URL.String(), b.URL.String()))
+}
+
+// LeftOut are the pages that were judged not relevant, the most relevant of them first.
+func (f *Finder) LeftOut() (out []Seed) {
+	for _, s := range f.found {
+		if s.Judged && !s.Relevant {
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Seed) int { return better(&a, &b) })
+	return out
 }
 
 func (f *Finder) ranked() (out []Seed) {

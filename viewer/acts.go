@@ -34,6 +34,30 @@ type act struct {
 type acted struct {
 	Number   int `json:"number"`
 	Replaced int `json:"replaced,omitempty"` // as of shownAct
+	standing
+}
+
+// standing is what an act meets at present.
+type standing struct {
+	// Unmatched is of an act about a place: no host of it is known yet.
+	Unmatched bool `json:"unmatched,omitempty"`
+	// Unfetched is of a label: no page of the address was fetched yet.
+	Unfetched bool `json:"unfetched,omitempty"`
+}
+
+// standing is that of an act which has effects yet to come: a place may be met later, a label waits.
+func (c *crawl) standing(a *event.Act) (s standing) {
+	c.With(func(f *figures.Crawl) {
+		switch {
+		case a.Refused != "":
+		case a.Needs() == "place":
+			s.Unmatched = !f.Knows(a)
+		case a.Label() && a.At.At.IsZero() && !c.Collection().OfSeveral(): // another worker may have it
+			_, _, fetched := f.Page(a.URL)
+			s.Unfetched = !fetched
+		}
+	})
+	return s
 }
 
 // shownAct is an act in a list.
@@ -48,12 +72,14 @@ type shownAct struct {
 	// one that is undone.
 	Replaced int  `json:"replaced,omitempty"`
 	Unfound  bool `json:"unfound,omitempty"` // a label of a page that no worker is known to have
+	standing
 }
 
 type actList struct {
 	Acts     []shownAct `json:"acts"`
 	Paused   bool       `json:"paused"`
 	Keywords []string   `json:"keywords"` // of the job, as it is now
+	Delay    string     `json:"delay"`    // of the job, as it is now; "" where it cannot be read
 }
 
 // told are the acts so far, those that wait for the crawl with them where they have a number;
@@ -80,6 +106,9 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	list := actList{Acts: make([]shownAct, 0, len(told)), Paused: event.Paused(told, earlier), Keywords: []string{}}
 	if j, err := job.Read(c.Collection().JobFile()); err == nil {
 		list.Keywords = append(list.Keywords, j.Topic.Keywords...)
+		if j.Politeness.Delay != nil {
+			list.Delay = time.Duration(*j.Politeness.Delay).String()
+		}
 	}
 	for _, a := range event.Effective(told) {
 		holds[a.Number] = true
@@ -93,6 +122,9 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 		s.Undone = a.Number > 0 && !holds[a.Number] && a.Refused == "" && a.Do != event.Undo
 		s.Replaced = replaced[a.Number]
 		s.Unfound = workers.Unfound(a)
+		if a.Number == 0 || holds[a.Number] {
+			s.standing = c.standing(&a)
+		}
 		list.Acts = append(list.Acts, s)
 	}
 	return list, nil
@@ -178,6 +210,16 @@ func (c *crawl) checkUndo(a event.Act) error {
 	return nil
 }
 
+// checkLabel refuses a label of a page that a crawl which does not run has not fetched: it takes acts
+// in before it fetches anything. One that runs may fetch it before it takes the label in.
+func (c *crawl) checkLabel(a event.Act) error {
+	st, _ := c.State(time.Now())
+	if st.Running || st.Reading < 1 || st.Error != "" || st.Cut != "" || !c.standing(&a).Unfetched {
+		return nil
+	}
+	return watch.Wrong{Err: fmt.Errorf("the crawl has fetched no page of the address %s: only pages that were fetched can be labelled", a.URL)}
+}
+
 // takeAct keeps an act for the crawl.
 func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAct))
@@ -193,11 +235,11 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, watch.Wrong{Err: err})
 		return
 	}
-	if err := c.checkUndo(a); err != nil {
+	if err := errors.Join(c.checkUndo(a), c.checkLabel(a)); err != nil {
 		answer(w, nil, c.Why(err))
 		return
 	}
-	var done acted
+	done := acted{standing: c.standing(&a)}
 	done.Number, err = c.Collection().Act(a)
 	if a.Do == event.Undo && err == nil && done.Number > 0 {
 		told, _, _, err := c.told()

@@ -45,6 +45,7 @@ func TestActs(t *testing.T) {
 		{`{"do":"pause","pages":12}`, 400, `pause has no member \"pages\"`},
 		{`{"do":"keywords","keywords":[]}`, 400, "give 1 to 200"},
 		{`{"do":"keywords","keywords":[" "]}`, 400, "no keyword"},
+		{`{"do":"relevant","url":"https://bees.test/never"}`, 400, "has fetched no page of the address https://bees.test/never"},
 		{`{"do":"relevant"}`, 400, "needs the address"},
 		{`{"do":"mute","place":"bees"}}`, 400, "no act"},
 		{`{"do":"keywords","keywords":["\u202e\u001b[31m"]}`, 400, "control characters"},
@@ -73,7 +74,7 @@ func TestActs(t *testing.T) {
 		`{"number":6,"do":"budget","pages":20,"words":"budget 20","undone":true},` +
 		`{"number":7,"do":"budget","pages":30,"words":"budget 30","undone":true},` +
 		`{"number":8,"do":"undo","act":6,"words":"undo 6","replaced":7},` +
-		`{"number":9,"do":"undo","act":7,"words":"undo 7"}],"paused":true,"keywords":["honey bee"]}`
+		`{"number":9,"do":"undo","act":7,"words":"undo 7"}],"paused":true,"keywords":["honey bee"],"delay":"0s"}`
 	if got := strings.TrimSpace(string(b)); got != want {
 		t.Errorf("listed %s\nwant   %s", got, want)
 	}
@@ -223,5 +224,34 @@ func TestWayFromABareSeed(t *testing.T) {
 	}
 	if w := strings.Join(way, "; "); w != "seed https://bees.test/ "+web.ReasonTLS.Brief()+"; redirect http://bees.test/ ; a http://bees.test/dance " {
 		t.Errorf("the way: %s", w)
+	}
+}
+
+// What an act meets at present is told at once: that nothing known is of a place, and that a page was
+// not fetched yet, which one that runs may do before it takes the label in.
+func TestActsThatMeetNothing(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	w, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	d := serve(t, col)
+	d.crawls[0].until(t, func(s *watch.State) bool { return s.Running })
+	for _, x := range []struct{ body, want string }{
+		{`{"do":"mute","place":"nowhere.example"}`, `{"number":1,"unmatched":true}`},
+		{`{"do":"boost","place":"bees.test"}`, `{"number":2}`},
+		{`{"do":"boost","place":"test/x"}`, `{"number":3}`},
+		{`{"do":"relevant","url":"https://bees.test/never"}`, `{"number":4,"unfetched":true}`},
+		{`{"do":"relevant","url":"https://bees.test/hive"}`, `{"number":5}`},
+		{`{"do":"undo","act":4}`, `{"number":6}`},
+	} {
+		if code, got := d.post("acts", x.body); code != 200 || strings.TrimSpace(got) != x.want {
+			t.Errorf("%s: %d %s, want %s", x.body, code, got, x.want)
+		}
+	}
+	_, b := d.ask("/api/crawls/1/acts")
+	if s := string(b); strings.Count(s, `"unmatched":true`) != 1 || strings.Contains(s, `"unfetched"`) {
+		t.Error(s)
 	}
 }

@@ -55,7 +55,8 @@ type progress struct {
 	Problems start.Problems `json:"problems,omitempty"`
 	Tried    *start.Tried   `json:"tried,omitempty"`
 	Seeds    *[]start.Seed  `json:"seeds,omitempty"`
-	Crawl    string         `json:"crawl,omitempty"` // its id
+	LeftOut  []start.Seed   `json:"left_out,omitempty"` // judged not relevant
+	Crawl    string         `json:"crawl,omitempty"`    // its id
 }
 
 // starts are the routes by which a crawl is prepared and begun.
@@ -160,8 +161,8 @@ func (s *Server) tryDraft(r *http.Request, d *wantedSeeds, note func(string)) (p
 }
 
 func (s *Server) seedDraft(r *http.Request, d *wantedSeeds, note func(string)) (progress, error) {
-	got, err := s.start.Seeds(r.Context(), &d.Draft, &d.Wanted, note)
-	return progress{Seeds: &got}, err
+	got, left, err := s.start.Seeds(r.Context(), &d.Draft, &d.Wanted, note)
+	return progress{Seeds: &got, LeftOut: left}, err
 }
 
 func (s *Server) beginDraft(r *http.Request, d *wantedSeeds, note func(string)) (progress, error) {

@@ -8,6 +8,7 @@ package figures
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -160,6 +161,18 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 		c.acts = append(c.acts, e)
 		c.label(e)
 	}
+}
+
+// Knows tells whether a host of the place of an act is known: one that gave a page, failed, or of
+// which links were found.
+func (c *Crawl) Knows(a *event.Act) bool {
+	host, _, _ := strings.Cut(a.Place, "/")
+	for i := range c.hosts {
+		if name := string(c.hosts[i].name); name == host || strings.HasSuffix(name, "."+host) {
+			return true
+		}
+	}
+	return false
 }
 
 // Paused tells whether the run is paused by an act.

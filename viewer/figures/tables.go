@@ -33,11 +33,13 @@ type Figures struct {
 	Waiting  int   `json:"waiting"` // there, or being fetched
 	Hosts    int   `json:"hosts"`   // that gave a page
 	Known    int   `json:"known"`   // hosts of which anything is known
-	Failed   int   `json:"failed"`
-	Skipped  int   `json:"skipped"`
-	Retries  int   `json:"retries"`
-	Workers  int   `json:"workers"`
-	Runs     int   `json:"runs"`
+	Failed   int   `json:"failed"`  // of all hosts
+	// Unrecorded are addresses that a recorded web does not have.
+	Unrecorded int `json:"unrecorded,omitempty"`
+	Skipped    int `json:"skipped"`
+	Retries    int `json:"retries"`
+	Workers    int `json:"workers"`
+	Runs       int `json:"runs"`
 	// Outage says that the network is down, and Outages how often it was.
 	Outages int       `json:"outages"`
 	Elapsed float64   `json:"elapsed"` // seconds of all runs
@@ -49,6 +51,7 @@ type Figures struct {
 	Ended      event.Ending `json:"ended"`
 	EndedWords string       `json:"ended_words"`
 	Doubts     []string     `json:"doubts,omitempty"`
+	DoubtsAt   int          `json:"doubts_at,omitempty"` // how many pages there were when they were told
 	// NotKept counts pages by why they are no harvest.
 	NotKept map[web.Reason]int `json:"not_kept,omitempty"`
 }
@@ -73,13 +76,17 @@ func (c *Crawl) Figures() Figures {
 		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.Words(), NotKept: s.NotKept,
 	}
 	for _, d := range s.Doubts {
-		f.Doubts = append(f.Doubts, event.Line(d))
+		f.Doubts, f.DoubtsAt = append(f.Doubts, event.Line(d)), s.DoubtsAt
 	}
 	if f.Pages > 0 {
 		f.Harvest = float64(f.Relevant) / float64(f.Pages)
 	}
 	for r, n := range s.Failures {
-		if r != web.ReasonRecord {
+		switch r {
+		case web.ReasonRecord:
+			f.Unrecorded += n
+		case web.ReasonRedirectKnown: // it led to a page that is there
+		default:
 			f.Failed += n
 		}
 	}

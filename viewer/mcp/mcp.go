@@ -127,7 +127,8 @@ const maxMessage = 1 << 20
 // Run answers a client that writes to in and reads from out, a line of JSON each, until
 // in or ctx ends, which are no errors.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return s.RunOn(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+	both := &lockedWriter{out: out}
+	return s.RunOn(ctx, &sdk.IOTransport{Reader: readMessages(in, both), Writer: both, MaxLineLength: maxMessage})
 }
 
 // RunOn is Run over any transport of the protocol.

@@ -189,8 +189,8 @@ func TestHostilePage(t *testing.T) {
 	}
 }
 
-// Requests that make no sense are answered, and the session goes on. What is no request
-// at all ends it with an error. Nothing but JSON is written.
+// Requests that make no sense, and lines that are none, are answered, and the session goes on. A
+// line without end ends it with an error. Nothing but JSON is written.
 func TestRubbish(t *testing.T) {
 	col := made(t)
 	hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}` + "\n" +
@@ -206,10 +206,11 @@ func TestRubbish(t *testing.T) {
 		"an unknown tool":         {hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"rm","arguments":{}}}` + "\n" + last, true},
 		"arguments that are none": {hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"page","arguments":[1]}}` + "\n" + last, true},
 		"a text for a number":     {hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"n":"x"}}}` + "\n" + last, true},
-		"no JSON":                 {hello + "GET / HTTP/1.1\n" + last, false},
-		"bytes":                   {"\x00\xff\xfe" + strings.Repeat("\x1b", 1000) + "\n", false},
+		"no JSON":                 {hello + "GET / HTTP/1.1\n\n" + last, true},
+		"no message":              {hello + `{"dance":7}` + "\n" + last, true},
+		"bytes":                   {"\x00\xff\xfe" + strings.Repeat("\x1b", 1000) + "\n" + hello + last, true},
 		"a line without end":      {hello + strings.Repeat("[", maxMessage+1), false},
-		"half a request":          {hello + `{"jsonrpc":"2.0","id":2,"me`, false},
+		"half a request":          {hello + `{"jsonrpc":"2.0","id":2,"me` + "\n" + last, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, to := io.Pipe()
@@ -223,16 +224,22 @@ func TestRubbish(t *testing.T) {
 			}()
 			answered := make(chan bool, 1)
 			go func() {
-				lines, pong := bufio.NewScanner(from), false
+				lines, pong, refused := bufio.NewScanner(from), false, 0
 				lines.Buffer(nil, 1<<20)
 				for lines.Scan() {
 					if !json.Valid(lines.Bytes()) {
 						t.Errorf("written: %.200q", lines.Bytes())
 					}
+					if strings.Contains(lines.Text(), `"id":null`) && strings.Contains(lines.Text(), `"code":-32`) {
+						refused++
+					}
 					if strings.Contains(lines.Text(), `"id":99`) {
 						pong = true
 						to.Close()
 					}
+				}
+				if want := map[string]int{"no JSON": 1, "no message": 1, "bytes": 1, "half a request": 1}[name]; refused != want {
+					t.Errorf("%d lines were refused, want %d", refused, want)
 				}
 				answered <- pong
 			}()

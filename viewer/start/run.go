@@ -29,6 +29,9 @@ func (s *Starter) Begin(ctx context.Context, d *Draft, note func(string), ended 
 
 // GoOn goes on with a crawl that does not run, by its job file.
 func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func(string), ended func(error)) error {
+	if !folder.Exists(col.EventLog()) {
+		return problems(moved(col))
+	}
 	j, err := job.In(col)
 	if err == nil {
 		err = j.CheckLive()
@@ -37,6 +40,12 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 		return problems(err)
 	}
 	return s.run(ctx, col, &job.Maker{Job: j, Begun: &col, OnPage: true, Documents: s.o.Documents, Note: func(line string) { note(event.Line(line)) }}, ended)
+}
+
+// moved says why a crawl cannot go on whose files are not where they were: each of them tells the
+// same in words of the system.
+func moved(col collection.Collection) error {
+	return fmt.Errorf("%s does not hold the crawl any more: the folder was moved or removed. Put it back, or open it where it is", col.Dir())
 }
 
 // run makes a crawl and has it run.
@@ -65,7 +74,9 @@ func (s *Starter) run(ctx context.Context, col collection.Collection, m *job.Mak
 		if err == nil {
 			err = w.SaveHarvest()
 		}
-		err = errors.Join(err, m.Close(), w.Close())
+		if err = errors.Join(err, m.Close(), w.Close()); err != nil && !folder.Exists(col.EventLog()) {
+			err = moved(col)
+		}
 		switch {
 		case err != nil:
 			s.o.Note(fmt.Sprintf("%s: %s; mend the cause, then go on with: waggle crawl -o %s --resume", col.Dir(), event.Line(err.Error()), quoted(col.Dir())))

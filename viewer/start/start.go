@@ -396,10 +396,10 @@ type Seed struct {
 // maxSeeds is how many seeds are offered.
 const maxSeeds = 200
 
-// Seeds looks for pages to start from.
-func (s *Starter) Seeds(ctx context.Context, d *Draft, w *Wanted, note func(string)) (found []Seed, err error) {
+// Seeds looks for pages to start from. left are those that were judged not relevant.
+func (s *Starter) Seeds(ctx context.Context, d *Draft, w *Wanted, note func(string)) (found, left []Seed, err error) {
 	if w.Rounds < 1 || w.Rounds > 5 || w.Pages < 0 || w.Pages > 200 {
-		return nil, Problems{{"seeds", "give 1 to 5 rounds, of 0 to 200 pages"}}
+		return nil, nil, Problems{{"seeds", "give 1 to 5 rounds, of 0 to 200 pages"}}
 	}
 	var sources []seeds.Source
 	add := func(text string) error {
@@ -412,31 +412,31 @@ func (s *Starter) Seeds(ctx context.Context, d *Draft, w *Wanted, note func(stri
 	}
 	for _, text := range w.Sources {
 		if kind, _, _ := strings.Cut(text, "="); kind == "bookmarks" || kind == "history" {
-			return nil, Problems{{"sources", "a file of this machine is chosen, and not named"}}
+			return nil, nil, Problems{{"sources", "a file of this machine is chosen, and not named"}}
 		}
 		if err := add(text); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, l := range w.Lists {
 		if l.Kind != "bookmarks" && l.Kind != "history" {
-			return nil, Problems{{"sources", fmt.Sprintf("%q is no list: there are bookmarks and history", event.Line(l.Kind))}}
+			return nil, nil, Problems{{"sources", fmt.Sprintf("%q is no list: there are bookmarks and history", event.Line(l.Kind))}}
 		}
 		name, err := temporary(l.Body)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer os.Remove(name)
 		if err := add(l.Kind + "=" + name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if len(sources) == 0 {
-		return nil, Problems{{"sources", "say where to look"}}
+		return nil, nil, Problems{{"sources", "say where to look"}}
 	}
 	m, keep, err := s.maker(d, false, note)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer keep()
 	f, err := seeds.For(ctx, m)
@@ -446,13 +446,17 @@ func (s *Starter) Seeds(ctx context.Context, d *Draft, w *Wanted, note func(stri
 		list, err = f.Find(ctx, sources)
 	}
 	if err = errors.Join(err, m.Close()); err != nil {
-		return nil, problems(err)
+		return nil, nil, problems(err)
 	}
-	found = []Seed{}
+	return offered(list), offered(f.LeftOut()), nil
+}
+
+func offered(list []seeds.Seed) []Seed {
+	out := []Seed{}
 	for _, x := range list[:min(len(list), maxSeeds)] {
-		found = append(found, Seed{x.URL.String(), clip(x.Title), x.Source, x.Likeness, x.Judged, x.Relevance})
+		out = append(out, Seed{x.URL.String(), clip(x.Title), x.Source, x.Likeness, x.Judged, x.Relevance})
 	}
-	return found, nil
+	return out
 }
 
 // temporary is a file that holds b.

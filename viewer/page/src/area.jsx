@@ -35,6 +35,12 @@ export function squares(items, x, y, w, h) {
   return out;
 }
 
+// clip is a name in so many characters: what most have in common at its beginning goes first.
+function clip(host, chars) {
+  const name = host.length > chars ? host.replace(/^www\./, "") : host;
+  return name.length > chars ? name.slice(0, chars - 1) + "…" : name;
+}
+
 // Area draws hosts as an area each: pages fetched; the colour is the share of relevant ones.
 export function Area({ hosts, crawl }) {
   const box = useRef();
@@ -60,7 +66,7 @@ export function Area({ hosts, crawl }) {
                 <g key={item.host} class={`tile rate${level}`} onClick={() => go(crawl, "pages", { host: item.host })}>
                   <title>{`${item.host}: ${number(item.relevant)} of ${number(item.pages)} pages are relevant (${percent(item.rate)})`}</title>
                   <rect x={x + 1} y={y + 1} width={Math.max(0, w - 2)} height={Math.max(0, h - 2)} rx="3" />
-                  {chars > 4 && h > 1.7 * em && <text x={x + 0.45 * em} y={y + 1.2 * em}>{item.host.length > chars ? item.host.slice(0, chars - 1) + "…" : item.host}</text>}
+                  {chars > 4 && h > 1.7 * em && <text x={x + 0.45 * em} y={y + 1.2 * em}>{clip(item.host, chars)}</text>}
                   {chars > 6 && h > 3 * em && <text class="small" x={x + 0.45 * em} y={y + 2.4 * em}>{percent(item.rate)}{chars > 16 ? ` of ${number(item.pages)}` : ""}</text>}
                 </g>
               );

@@ -88,7 +88,7 @@ export function Curve({ curve, beside, name }) {
       <div ref={box} class="curve" role="img" aria-label={n ? `Relevant pages over pages fetched: ${curve.relevant[n - 1]} of ${curve.pages[n - 1]}; of the last 200, ${percent(curve.recent[n - 1])}.${beside ? ` ${name}: ${beside.relevant.at(-1) ?? 0} of ${beside.pages.at(-1) ?? 0}.` : ""}` : "No page yet."} />
       {n > 0 && (
         <details class="astable"><summary>As a table</summary>
-          <div class="scroll"><table>
+          <div class="scroll" tabIndex={0} role="region" aria-label="The curve as a table"><table>
             <thead><tr><th class="n">Pages</th><th class="n">Relevant</th><th class="n">Of the last 200</th>{beside && <th class="n">Relevant, {name}</th>}<th>Until</th></tr></thead>
             <tbody>{rows.map((i) => <tr key={i}><td class="n">{number(curve.pages[i])}</td><td class="n">{number(curve.relevant[i])}</td><td class="n">{percent(curve.recent[i])}</td>{beside && <td class="n">{at(beside, curve.pages[i]) === null ? "–" : number(Math.round(at(beside, curve.pages[i])))}</td>}<td>{moment(1000 * curve.at[i])}</td></tr>)}</tbody>
           </table></div>

@@ -89,7 +89,7 @@ function Graph({ g, chosen, choose, crawl, name }) {
     pen.setTransform(dpr, 0, 0, dpr, 0, 0);
     pen.clearRect(0, 0, w, h);
     pen.font = `${view.font}px system-ui, sans-serif`;
-    paint(shape, view, c, chosen, moving !== true, {
+    el.dataset.names = paint(shape, view, c, chosen, moving !== true, {
       line: (x1, y1, x2, y2, colour, width) => { pen.strokeStyle = colour; pen.lineWidth = width; pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke(); },
       dot: (x, y, r, fill, edge) => { pen.fillStyle = fill; pen.strokeStyle = edge; pen.lineWidth = 1; pen.beginPath(); pen.arc(x, y, r, 0, 7); pen.fill(); pen.stroke(); },
       text: (x, y, text, colour, back) => { pen.textAlign = "center"; pen.lineWidth = 3; pen.strokeStyle = back; pen.lineJoin = "round"; pen.strokeText(text, x, y); pen.fillStyle = colour; pen.fillText(text, x, y); },
@@ -153,7 +153,7 @@ function fit(nodes, w, h) {
   return { scale, sx, sy, x: w / 2 - (sx * (left + right)) / 2, y: h / 2 - (sy * (top + bottom)) / 2, font: 0.75 * em, w, h };
 }
 
-// paint draws a layout with a pen; while it moves, without names.
+// paint draws a layout with a pen, while it moves with few names, and tells how many names it has.
 function paint({ nodes, links }, view, c, chosen, names, pen) {
   const x = (n) => view.x + view.sx * n.x, y = (n) => view.y + view.sy * n.y;
   const most = Math.max(0.05, ...nodes.filter((n) => n.pages > 2).map((n) => n.relevant / n.pages));
@@ -167,17 +167,26 @@ function paint({ nodes, links }, view, c, chosen, names, pen) {
     const on = !chosen || near.has(n.host);
     pen.dot(x(n), y(n), Math.max(2, n.r * view.scale), on ? mix(c.back, c.accent, 0.08 + 0.92 * Math.min(1, n.relevant / n.pages / most)) : c.back, on ? c.text : c.line);
   }
-  if (!names) return;
-  const taken = [];
-  for (const n of [...nodes].sort((a, b) => (b.host === chosen) - (a.host === chosen) || near.has(b.host) - near.has(a.host) || b.relevant - a.relevant || b.pages - a.pages).slice(0, 200)) {
-    const half = pen.width(n.host) / 2, tx = Math.min(view.w - half - 2, Math.max(half + 2, x(n))), ty = y(n) - n.r * view.scale - 4;
-    if (chosen && !near.has(n.host)) continue;
-    const box = [tx - half, ty - view.font, tx + half, ty + 3];
-    if (ty < view.font || taken.some((b) => b[0] < box[2] && box[0] < b[2] && b[1] < box[3] && box[1] < b[3])) continue;
+  // Names stand above or below their circles where they cover no other name and no other circle;
+  // those of the largest ones also where they cover a circle.
+  const over = (a, b) => b[0] < a[2] && a[0] < b[2] && b[1] < a[3] && a[1] < b[3];
+  const taken = [], r = (n) => Math.max(2, n.r * view.scale);
+  const list = nodes.filter((n) => !chosen || near.has(n.host)).sort((a, b) => (b.host === chosen) - (a.host === chosen) || b.pages - a.pages || b.relevant - a.relevant).slice(0, names ? 200 : largest);
+  list.forEach((n, i) => {
+    const half = pen.width(n.host) / 2, tx = Math.min(view.w - half - 2, Math.max(half + 2, x(n)));
+    const places = [y(n) - r(n) - 4, y(n) + r(n) + view.font].map((ty) => [tx - half, ty - view.font, tx + half, ty + 3])
+      .filter((box) => box[1] >= 0 && box[3] <= view.h && !taken.some((b) => over(b, box)));
+    const free = places.find((box) => !nodes.some((m) => m !== n && over([x(m) - r(m), y(m) - r(m), x(m) + r(m), y(m) + r(m)], box)));
+    const box = free || (i < largest && places[0]);
+    if (!box) return;
     taken.push(box);
-    pen.text(tx, ty, n.host, c.ink, c.back);
-  }
+    pen.text(tx, box[3] - 3, n.host, c.ink, c.back);
+  });
+  return taken.length;
 }
+
+// largest is how many names of the largest hosts are drawn in any case that fits, also while the drawing moves.
+const largest = 8;
 
 const escape = (s) => String(s).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 

@@ -76,7 +76,7 @@ function App() {
           <img class="mark" src="icon.svg" alt="" />
           {crawls.length > 1 ? <Choose crawls={crawls} value={at.crawl} choose={(id) => go(id, at.screen === "page" ? "pages" : at.screen)} /> : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
           {state && <Status state={state} lost={lost} />}
-          {state && !lost && !state.running && state.reading === 1 && <GoOn crawl={at.crawl} can={info} />}
+          {state && !lost && !state.running && state.reading === 1 && !state.cut && <GoOn crawl={at.crawl} can={info} />}
           {info && <a class="new" href={to(starting, "start")}>New crawl</a>}
         </div>
         <nav aria-label="Screens">
@@ -119,6 +119,7 @@ function Status({ state, lost }) {
   else if (state.reading < 1) [text, kind] = [`reading the log, ${Math.floor(100 * state.reading)} %`, "busy"];
   else if (state.running && state.paused) text = "paused";
   else if (state.running) [text, kind] = ["running", "busy"];
+  else if (state.cut) [text, kind] = ["its event log is damaged", "bad"];
   else if (f.ended) text = "ended: " + f.ended_words;
   else if (f.pages) text = "broke off; it can go on with --resume";
   return <span class={"status " + kind} role="status">{text}</span>;

@@ -20,7 +20,7 @@ export function Now({ at, state }) {
     <div class="screen now">
       <h1 class="hidden">How the crawl goes</h1>
       <Figures f={f} />
-      {f.doubts?.length > 0 && <div class="notice"><strong>The judge has doubts.</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
+      {f.doubts?.length > 0 && <div class="notice"><strong>{f.doubts_at && f.doubts_at < f.pages ? `The judge had doubts after ${count(f.doubts_at, "page")}.` : "The judge has doubts."}</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
       {state.workers > 0 && <Workers crawl={at.crawl} stamp={stamp} now={state.now} />}
       <section class="card wide" aria-labelledby="harvest-title">
         <h2 id="harvest-title">Harvest</h2>
@@ -77,7 +77,7 @@ function Figures({ f }) {
       <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} {f.queued === 1 ? "was" : "were"} queued</dd></div>
       <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} {f.known === 1 ? "is" : "are"} known</dd></div>
       <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers === 1 ? "one fetch" : `${f.workers} fetches`} at a time</dd></div>
-      <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed</dd></div>
+      <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed{f.unrecorded ? `, ${number(f.unrecorded)} not in the record` : ""}</dd></div>
     </dl>
   );
 }
@@ -107,7 +107,7 @@ function Hosts({ crawl, stamp }) {
         <h2 id="hosts-title">Hosts</h2>
         <input type="search" placeholder="Name holds …" aria-label="Hosts whose name holds" value={holds} onInput={(e) => { setHolds(e.target.value); setFrom(0); }} />
       </div>
-      <div class="scroll"><table class="hosts">
+      <div class="scroll" tabIndex={0} role="region" aria-labelledby="hosts-title"><table class="hosts">
         <thead><tr>{columns.map(([key, name]) => (
           <th key={key} class={key === "host" ? "" : "n"} aria-sort={key === order ? (key === "host" ? "ascending" : "descending") : undefined}>
             <button type="button" class="sort" onClick={() => { setOrder(key); setFrom(0); }}>{name}{key === order && <span aria-hidden="true"> ↓</span>}</button>

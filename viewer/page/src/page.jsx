@@ -33,7 +33,7 @@ export function Page({ at, state }) {
           <div><dt>Language</dt><dd>{p.language || "not known"}</dd></div>
           <div><dt>Size</dt><dd>{size(p.bytes)}{p.cut_by && `; its end is missing: ${p.cut_by}`}</dd></div>
           <div><dt>Took</dt><dd>{p.took.toFixed(2)} s</dd></div>
-          {wishes.length > 0 && <div><dt>Wishes</dt><dd>{wishes.join(", ")}</dd></div>}
+          {wishes.length > 0 && <div><dt>Wishes</dt><dd>{wishes.join(", ")}{p.directives.tdm_policy && <>; its terms: <bdi class="terms">{p.directives.tdm_policy}</bdi></>}</dd></div>}
         </dl>
       </section>
       <div class="column">
@@ -47,7 +47,7 @@ export function Page({ at, state }) {
         {b?.headers?.length > 0 && (
           <section class="card"><h2>What the server said</h2>
             <details><summary>{b.proto}, {count(b.headers.length, "line")}</summary>
-              <div class="scroll"><table class="headers"><tbody>{b.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
+              <div class="scroll" tabIndex={0} role="region" aria-label="Headers"><table class="headers"><tbody>{b.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
             </details>
           </section>
         )}
@@ -97,7 +97,7 @@ function Fields({ p, crawl, taken }) {
     <section class="card" aria-labelledby="fields-title">
       <h2 id="fields-title">Fields</h2>
       {p.fields && <p class="notice">They give no values: {p.fields}</p>}
-      {p.values?.length > 0 && <div class="scroll values" tabIndex={0} aria-label="Values of the fields"><table class="headers"><tbody>{p.values.map((f) => (
+      {p.values?.length > 0 && <div class="scroll values" tabIndex={0} role="region" aria-label="Values of the fields"><table class="headers"><tbody>{p.values.map((f) => (
         <tr key={f.field}><th scope="row">{f.field}</th><td>{f.values.length === 0 ? <span class="soft">none</span> : f.values.length === 1 ? <bdi>{f.values[0]}</bdi> : <ul class="plain">{f.values.map((v, i) => <li key={i}><bdi>{v}</bdi></li>)}</ul>}</td></tr>
       ))}</tbody></table></div>}
       <OtherFields crawl={crawl} some={p.values?.length > 0} taken={taken} />
@@ -143,7 +143,7 @@ function Way({ p, crawl }) {
       <ol class="way">
         {p.way.map((s, i) => (i >= 4 && i < 4 + cut ? i === 4 && <li key="cut" class="redirect"><button type="button" onClick={() => setWhole(true)}>{count(cut, "step")} between</button></li> : (
           <li key={s.url} class={s.relevant ? "yes" : s.page ? "" : "redirect"}>
-            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>link{s.anchor && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && <> ({priority(s.leased)} when it was taken)</>}</p>}
+            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>link{s.anchor?.trim() && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && <> ({priority(s.leased)} when it was taken)</>}</p>}
             {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : "the way before this is not in the log"}</p>}
             <p class="stop">
               {i < p.way.length - 1 && s.page ? <a href={to(crawl, "page", { url: s.url })}><bdi>{s.title || s.url}</bdi></a> : <strong><bdi>{s.title || s.url}</bdi></strong>}

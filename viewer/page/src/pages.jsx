@@ -77,7 +77,7 @@ export function Pages({ at, state }) {
       {data?.matches > 10000 && <p class="notice">{number(data.matches)} pages match. The best 10,000 of them are looked at: another word makes them fewer.</p>}
       {error && <p class="notice" role="alert">{error}</p>}
       <section class="card" aria-label="Pages" aria-busy={old}>
-        <div class="scroll"><table class="pages" ref={table}>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Table of pages"><table class="pages" ref={table}>
           <thead><tr><th class="rel">Relevance</th><th>Page</th><th>Host</th><th>Language</th><th class="n">Size</th><th class="n">Depth</th><th>Fetched</th></tr></thead>
           <tbody>{data?.pages.map((x) => (
             <tr key={x.number} class={x.relevant ? "yes" : ""} data-url={x.url}>

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post, slowly } from "./api.js";
 import { count, decimal } from "./format.js";
+import { tellPerson } from "./steer.jsx";
 
 // kept is where the browser holds a draft until its tab is closed.
 const kept = "waggle-draft";
@@ -12,6 +13,9 @@ const further = {
   name: "Name", "judge.threshold": "Threshold", "scorer.name": "Order of links", "budget.until-gain": "Least gain", "scope.include": "Only addresses like", "scope.exclude": "No address like",
   "scope.max-depth": "Depth", "scope.max-host-pages": "Pages of a host", "fetch.workers": "Workers", "fetch.through": "Proxy", "politeness.own-hosts": "Your own hosts", "politeness.obey-rel-nofollow": "Obey rel=nofollow", "fetch.allow-private": "Private addresses",
 };
+
+// scorers are those that a beginner wants first.
+const scorers = { waggle: "waggle: learns which links lead to relevant pages", "best-first": "best-first: links that look like the topic first", "breadth-first": "breadth-first: in the order in which they were found" };
 
 function fresh(folder) {
   const blank = { values: { "budget.pages": "500" }, folder: folder || "", named: !!folder };
@@ -129,7 +133,7 @@ export function Start({ info, begun }) {
           </div>
           <details class="more"><summary>More</summary>
             <div class="fields">
-              {Object.entries(further).map(([path, label]) => text(path, label))}
+              {Object.entries(further).map(([path, label]) => text(path, label, path === "scorer.name" ? { names: scorers } : {}))}
             </div>
           </details>
         </section>
@@ -159,7 +163,9 @@ function Text({ of, label, value, set, problem, hint = of.line, rows, placeholde
   if (of.kind === "true or false") {
     return <label class="field check"><input type="checkbox" checked={value === "true"} onChange={(e) => set(e.target.checked ? "true" : "")} /><span>{label}<span class="soft">{hint !== label && hint}</span></span></label>;
   } else if (of.choices?.length) {
-    field = <select {...same}><option value="">{names[of.default] || of.default}</option>{of.choices.filter((c) => c !== of.default).map((c) => <option key={c} value={c}>{names[c] || c}</option>)}</select>;
+    const option = (c) => <option key={c} value={c === of.default ? "" : c}>{names[c] || c}</option>;
+    const others = of.choices.filter((c) => c !== of.default && !(c in names));
+    field = <select {...same}>{[of.default, ...Object.keys(names).filter((c) => c !== of.default && of.choices.includes(c))].map(option)}{others.length > 0 && <optgroup label="Others, for research">{others.map(option)}</optgroup>}</select>;
   } else if (rows || (of.kind === "list" && of.path !== "topic.keywords")) {
     field = <textarea {...same} rows={rows || 2} placeholder={placeholder} spellcheck={spellcheck} />;
   } else {
@@ -224,7 +230,7 @@ function Tried({ of }) {
         <li key={t.source} class={t.missing || t.right ? "" : "off"}>
           <span class="sign" aria-hidden="true">{t.missing ? "–" : t.right ? "✓" : "✗"}</span>
           <span class="target"><bdi>{t.title || t.source}</bdi>{t.title && <bdi class="address">{t.source}</bdi>}</span>
-          <span class="end">{t.missing || <>{decimal(t.relevance)} <span class="soft">{t.relevant ? "relevant" : "not relevant"}{t.negative ? ", not wanted" : ""}{t.knows ? ", known to the judge" : ""}</span></>}</span>
+          <span class="end">{t.missing ? <span class="wrap">{t.missing}</span> : <>{decimal(t.relevance)} <span class="soft">{t.relevant ? "relevant" : "not relevant"}{t.negative ? ", not wanted" : ""}{t.knows ? ", known to the judge" : ""}</span></>}</span>
         </li>
       ))}</ul>
     </div>
@@ -240,6 +246,7 @@ function Seeds({ info, draft, run, busy, working, wrong, add }) {
   const [rounds, setRounds] = useState("1");
   const [pages, setPages] = useState("20");
   const [found, setFound] = useState(null);
+  const [left, setLeft] = useState([]); // judged not relevant
   const [chosen, setChosen] = useState({});
   const of = info.sources.find((s) => s.name === kind);
   const needs = !of.where.startsWith("[");
@@ -251,8 +258,14 @@ function Seeds({ info, draft, run, busy, working, wrong, add }) {
   };
   const look = () => run("seeds", "start/seeds", { ...draft, sources, lists: files, rounds: Number(rounds), pages: Number(pages) }, (got) => {
     setFound(got.seeds);
+    setLeft(got.left_out || []);
     setChosen(Object.fromEntries(got.seeds.slice(0, 20).map((s) => [s.url, true])));
   });
+  const leftOut = left.length > 0 && (
+    <details><summary>{count(left.length, "page was", "pages were")} left out as not relevant</summary>
+      <ul class="trials">{left.map((s) => <li key={s.url}><span class="sign" aria-hidden="true">–</span><span class="target"><bdi>{s.title || s.url}</bdi>{s.title && <bdi class="address">{s.url}</bdi>}</span><span class="end">{decimal(s.relevance)} <span class="soft">{s.source}</span></span></li>)}</ul>
+    </details>
+  );
   return (
     <details class="more"><summary>Find some</summary>
       <p class="soft">Search interfaces and lists that you have are asked for your words, and the likeliest pages are judged.</p>
@@ -273,7 +286,7 @@ function Seeds({ info, draft, run, busy, working, wrong, add }) {
       {wrong.map((p) => <p key={p.text} class="problem" role="alert">{p.text}</p>)}
       <div class="bar take"><button type="button" disabled={!!busy || sources.length + files.length === 0} onClick={look}>Look for seeds</button></div>
       {busy === "seeds" && working}
-      {found && (found.length === 0 ? <p class="soft">No page was found that is likely enough.</p> : (
+      {found && (found.length === 0 ? <><p class="soft">No page was found that is likely enough.</p>{leftOut}</> : (
         <>
           <ul class="trials">{found.map((s) => (
             <li key={s.url}>
@@ -282,6 +295,7 @@ function Seeds({ info, draft, run, busy, working, wrong, add }) {
               <span class="end">{s.judged ? decimal(s.relevance) : "not judged"} <span class="soft">{s.source}</span></span>
             </li>
           ))}</ul>
+          {leftOut}
           <div class="bar take"><button type="button" onClick={() => add(found.filter((s) => chosen[s.url]).map((s) => s.url))}>Add the {count(found.filter((s) => chosen[s.url]).length, "chosen page")}</button></div>
         </>
       ))}
@@ -307,7 +321,9 @@ export function GoOn({ crawl, can }) {
   const on = async () => {
     setBusy(true); setWrong("");
     try {
-      const got = await slowly(`crawls/${crawl}/go-on`, {}, () => {});
+      const notes = [];
+      const got = await slowly(`crawls/${crawl}/go-on`, {}, (note) => notes.push(note));
+      if (notes.length) tellPerson(notes.slice(-4).join(" "), true);
       if (got.problems) setWrong(got.problems.map((p) => p.text).join("; "));
     } catch (err) { setWrong(err.message); }
     setBusy(false);

@@ -9,15 +9,21 @@ const said = new EventTarget();
 export async function say(crawl, act) {
   let text, bad = false;
   try {
-    const { number, replaced } = await tell(crawl, act); // 0 where several workers number it later
-    text = `${number ? `Act ${number}` : "For all workers"}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}${replaced ? `; nothing changes: act ${replaced} had replaced it` : ""}`;
+    const { number, replaced, unmatched, unfetched } = await tell(crawl, act); // 0 where several workers number it later
+    text = `${number ? `Act ${number}` : "For all workers"}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}${replaced ? `; nothing changes: act ${replaced} had replaced it` : ""}${unmatched ? "; " + noMatch : ""}${unfetched ? "; " + noPage : ""}`;
   } catch (err) {
     text = err.message;
     bad = true;
   }
-  said.dispatchEvent(new CustomEvent("said", { detail: { text, bad } }));
+  tellPerson(text, bad);
   return !bad;
 }
+
+// tellPerson shows a line for a moment, one of trouble for longer.
+export const tellPerson = (text, bad) => said.dispatchEvent(new CustomEvent("said", { detail: { text, bad } }));
+
+const noMatch = "nothing that is known matches it now";
+const noPage = "no page of this address has been fetched yet: it is done only if one has when the crawl takes it in";
 
 // Said shows for a moment what became of the last act.
 export function Said() {
@@ -56,6 +62,9 @@ export function Labels({ crawl, url }) {
   );
 }
 
+// seconds of a time as Go writes it, such as 1m0.5s.
+const seconds = (text) => String([...text.matchAll(/([\d.]+)(ms|[µu]s|ns|h|m|s)/g)].reduce((sum, [, n, unit]) => sum + Number(n) * { h: 3600, m: 60, s: 1, ms: 1e-3 }[unit] || 0, 0));
+
 // Steer tells the crawl what to do, and shows what it was told.
 export function Steer({ at, state }) {
   const [told, setTold] = useState(0);
@@ -86,7 +95,7 @@ export function Steer({ at, state }) {
           </form>
           <form onSubmit={(e) => { e.preventDefault(); act({ do: "delay", delay: `${delay}s` }); setDelay(""); }}>
             <h2>Delay</h2>
-            <div class="bar take"><label>seconds between two requests to a host<input type="number" min="0" max="3600" step="any" required value={delay} onInput={(e) => setDelay(e.target.value)} /></label><button>Set</button></div>
+            <div class="bar take"><label>seconds between two requests to a host<input type="number" min="0" max="3600" step="any" required value={delay} placeholder={data?.delay ? seconds(data.delay) : ""} onInput={(e) => setDelay(e.target.value)} /></label><button>Set</button></div>
           </form>
           <form onSubmit={(e) => { e.preventDefault(); act({ do: e.submitter?.value || "mute", place: place.trim() }); }}>
             <h2>A place</h2>
@@ -103,12 +112,12 @@ export function Steer({ at, state }) {
         <div class="bar"><h2 id="acts-title">What it was told</h2>{last && <button type="button" onClick={() => act({ do: "undo", act: last.number })}>Undo the last</button>}</div>
         {error && <p class="notice" role="alert">{error}</p>}
         {data && acts.length === 0 && <p class="soft empty">Nothing yet.</p>}
-        {acts.length > 0 && <div class="scroll"><table class="acts">
+        {acts.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-labelledby="acts-title"><table class="acts">
           <thead><tr><th class="n">Act</th><th>What</th><th>Taken in</th><th><span class="hidden">Undo</span></th></tr></thead>
           <tbody>{acts.map((a) => (
             <tr key={a.number} class={a.undone || a.refused ? "gone" : ""}>
               <td class="n">{a.number || "–"}</td>
-              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.undone && <span class="soft"> undone</span>}{a.replaced > 0 && <span class="soft"> nothing changes: act {a.replaced} had replaced it</span>}</td>
+              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.unmatched && <span class="soft"> {noMatch}</span>}{a.unfetched && <span class="soft"> {noPage}</span>}{a.undone && <span class="soft"> undone</span>}{a.replaced > 0 && <span class="soft"> nothing changes: act {a.replaced} had replaced it</span>}</td>
               <td>{a.at ? moment(a.at) : "waits"}</td>
               <td>{a.number > 0 && !a.undone && !a.refused && a.do !== "undo" && <button type="button" aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
             </tr>

@@ -25,7 +25,7 @@ export function Workers({ crawl, stamp, now }) {
       {!data.running && data.at && <p class="soft">The worker of this folder does not run: this is what it heard last, {moment(data.at)}. Others may crawl on.</p>}
       {data.running && data.at && ago(data.at) > quiet && <p class="notice">The engine has not been heard for {span(ago(data.at))}: this is from before.</p>}
       {data.running && !data.over && free > 0 && <p class="soft">{free} of {count(data.shards, "shard")} have no worker at present.</p>}
-      <div class="scroll"><table class="workers">
+      <div class="scroll" tabIndex={0} role="region" aria-labelledby="workers-title"><table class="workers">
         <thead><tr><th>Worker</th><th>Machine</th><th>State</th><th class="n">Relevant</th><th class="n">Pages</th><th class="n">Pages/s</th><th class="n">Shards</th><th class="n">Waiting</th><th class="n">Under way</th><th>Last heard</th></tr></thead>
         <tbody>{data.workers.map((w, i) => (
           <tr key={i} class={w.state === "left" || w.state === "lost" ? "gone" : ""}>
