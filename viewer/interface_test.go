@@ -185,7 +185,7 @@ func TestMetrics(t *testing.T) {
 	if got.StatusCode != http.StatusOK || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Fatalf("%d %v", got.StatusCode, got.Header)
 	}
-	line := regexp.MustCompile(`^(# (HELP|TYPE) waggle_\w+ .+|(waggle_\w+)\{crawl="1",name="bees"(,reason="[a-z-]+")?\} -?[0-9.e+-]+)$`)
+	line := regexp.MustCompile(`^(# (HELP|TYPE) waggle_\w+ .+|(waggle_\w+)\{crawl="1",name="bees"(,reason="[a-z-]+"|,how="[A-Za-z]+")?\} -?[0-9.e+-]+)$`)
 	told := map[string]bool{}
 	for l := range strings.Lines(string(b)) {
 		m := line.FindStringSubmatch(strings.TrimSuffix(l, "\n"))
@@ -195,7 +195,7 @@ func TestMetrics(t *testing.T) {
 		}
 		told[m[3]] = true
 	}
-	for _, want := range []string{`waggle_pages_total{crawl="1",name="bees"} 6`, `waggle_relevant_pages{crawl="1",name="bees"} 4`, `waggle_failures_total{crawl="1",name="bees",reason="status"} 1`} {
+	for _, want := range []string{`waggle_pages_total{crawl="1",name="bees"} 6`, `waggle_relevant_pages{crawl="1",name="bees"} 4`, `waggle_failures_total{crawl="1",name="bees",reason="status"} 1`, `waggle_ended{crawl="1",name="bees",how="FrontierEmpty"} 1`} {
 		if !strings.Contains(string(b), want+"\n") {
 			t.Errorf("%q is missing in\n%s", want, b)
 		}
