@@ -70,7 +70,7 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		switch {
 		case d.Scorer.Rescores():
 			rescore = d.step.Rescore
-		case d.step.traps.wary > 0 || d.step.steering.lifts() || d.step.told.last > 0:
+		case d.step.traps.wary > 0 || d.step.steering.lifts() || d.step.told.last > 0 || len(d.step.lists.behind) > 0:
 			rescore = d.step.Rerank
 		}
 		leased, err := d.best(ctx, now, n, rescore)

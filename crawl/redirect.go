@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -39,8 +40,11 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 		next := *c
 		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
 		next.Redirects, next.Tries = c.Redirects+1, 0
-		if c.Kind == web.LinkAgain { // where it moved to is a new page
+		switch {
+		case c.Kind == web.LinkAgain: // where it moved to is a new page
 			next.Priority = s.rank(&next, s.score(&next))
+		case s.lists.told(c):
+			next.Priority = math.Nextafter(next.Priority, math.Inf(1)) // what it brings is known before the next entry is asked for
 		}
 		queued, skipped, t, err := s.admit([]link{{Candidate: next}}, nil, preview)
 		if err != nil {

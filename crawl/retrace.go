@@ -54,6 +54,7 @@ func NewRetrace(state func(name string) ([]byte, error)) (*Retrace, error) {
 // Add takes the next event. known says that the states reflect it already.
 func (r *Retrace) Add(e event.Event, known bool) {
 	r.sum.Add(e)
+	r.step.lists.note(e)
 	switch e.(type) {
 	case event.Seeded, event.Received, event.Fetched, event.Failed:
 		r.began = true
@@ -153,6 +154,7 @@ func (r *Retrace) States() map[string][]byte {
 	c.Pages, c.Relevant = r.Pages(), max(c.Relevant, r.relevant)
 	c.Forecast = r.forecast
 	c.Seeds = max(c.Seeds, 0)
+	c.SweepDue = c.SweepDue || len(r.step.lists.behind) > 0 // links wait as they were found
 	c.Spent = max(c.Spent, r.sum.Elapsed(r.sum.Last).Round(time.Millisecond))
 	if !r.sum.Last.IsZero() {
 		c.Last = max(c.Last, r.sum.Last.UnixNano())

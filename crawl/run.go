@@ -350,6 +350,7 @@ func (d *driver) open(ctx context.Context) error {
 			case event.Seeded:
 				d.step.gaveBack(e)
 			}
+			d.step.lists.note(e)
 			past.add(e)
 		}
 	}

@@ -141,6 +141,7 @@ type Step struct {
 	visits visits
 	files  map[string]bool // of Policy.Files
 	leads  leads
+	lists  lists
 	// What people told the crawl, the relevant pages by the hashes of their addresses,
 	// and the last links that were fetched, by which a label teaches the scorer; nil
 	// where nobody can tell the crawl anything.
@@ -343,6 +344,7 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	if h := out.Turn.Hosts; len(h) > 0 {
 		out.Also = append(out.Also, back(now, &a.Lease.Host, &h[0])...)
 	}
+	s.noted(out.Event)
 	s.count.Last = now.UnixNano()
 	s.store(&out.Turn)
 	return out, nil

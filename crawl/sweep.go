@@ -15,12 +15,19 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}
+	if c.Kind == web.LinkRedirect && s.lists.told(c) {
+		return s.Rerank(c) // just before the other entries
+	}
 	return s.rank(c, s.score(c))
 }
 
 // rank is the priority of a link, given that of its scorer.
 func (s *Step) rank(c *web.Candidate, priority float64) float64 {
-	return s.steering.rank(c, s.traps.rank(c.URL, s.leads.rank(c.URL, priority)))
+	p := s.traps.rank(c.URL, s.leads.rank(c.URL, priority))
+	if boosted := s.steering.rank(c, p); boosted != p {
+		return boosted
+	}
+	return s.lists.rank(c, p)
 }
 
 // Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
@@ -32,11 +39,14 @@ func (s *Step) Rerank(c *web.Candidate) float64 {
 		return c.Priority
 	}
 	p := c.Priority
-	if p > firstPlace/2 {
-		p -= firstPlace
-	}
 	if p < -lastPlace/2 {
 		p += lastPlace
+	}
+	if p < -listPlace/2 {
+		p += listPlace
+	}
+	if p > firstPlace/2 {
+		p -= firstPlace
 	}
 	return s.rank(c, p)
 }
@@ -99,10 +109,14 @@ func (d *driver) sweep(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	_, steady := d.Scorer.(SteadyScorer)
-	if f, ok := d.Frontier.(foreseer); ok && steady {
-		f.Foresee(sweepSlice, d.step.Rescore)
+	rescore := d.step.Rescore
+	if len(d.step.lists.of) > 0 && !d.Scorer.Rescores() {
+		rescore = d.step.Rerank
 	}
-	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, d.step.Rescore)
+	if f, ok := d.Frontier.(foreseer); ok && steady {
+		f.Foresee(sweepSlice, rescore)
+	}
+	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, rescore)
 	if err != nil {
 		return ofFrontier(err)
 	}
