@@ -92,7 +92,7 @@ var kinds = []kind{
 		"you have been blocked", "performing security verification", "please complete the security check", "we have detected unusual activity",
 		"we've detected unusual activity",
 	}},
-	{reason: web.ReasonNotFound, terms: maxNotFound, title: []string{
+	{reason: web.ReasonNotFound, terms: maxNotFound, title: append(notFoundTitles(),
 		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
 		"file not found", "the page cannot be found", "page does not exist", "this page does not exist", "page unavailable",
 		"this page isn't available", "page no longer available", "sorry, this page isn't available", "oops! page not found",
@@ -101,15 +101,15 @@ var kinds = []kind{
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
 		"not found (#404", "the page you were looking for doesn't exist", "the page you were looking for doesn't exist (404",
-	}, ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
-		endTerms: maxTelling, few: maxTelling, notices: []string{
+	), ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
+		endTerms: maxTelling, few: maxTelling, notices: append(notFoundNotices(),
 			"page not found", "no such page", "the page you requested", "the page you are looking for", "the page you're looking for", "the page you were looking for",
 			"the requested page could not be found", "the requested url was not found", "this page could not be found", "sorry, the page", "sorry, this page",
 			"sorry, we couldn't find", "sorry, we could not find", "we couldn't find the page", "we can't find the page", "oops! that page can't be found",
 			"it looks like nothing was found at this location", "there is currently no text in this page",
 			"die gewünschte seite", "die angeforderte seite", "la page demandée", "la page que vous", "la página solicitada", "la página que", "запрашиваемая страница",
 			"お探しのページ", "您访问的页面",
-		}, number: maxError},
+		), number: maxError},
 	{reason: web.ReasonParked, terms: maxParked, hints: []string{"domain", "dominio", "parked", "домен", "ドメイン", "域名", "sponsored listings"}, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
 		"this domain is parked", "domain is parked", "parked free", "this domain has expired", "the domain has expired",
@@ -201,6 +201,7 @@ func LoginByTitle(p *web.Page) bool {
 // the kind.
 func (k *kind) in(parts []string, terms int32) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
+		part = tidy(strings.TrimPrefix(part, "404 ")) // and 404 alone stays
 		return slices.Contains(k.title, part) || (k.endTerms == 0 || terms < k.endTerms) &&
 			(slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) }) ||
 				slices.ContainsFunc(k.starts, func(start string) bool { return strings.HasPrefix(part, start) }))
