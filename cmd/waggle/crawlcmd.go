@@ -162,6 +162,10 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	var look func() error // waits for the end of the page; nil without one
 	indexed := func() {}  // waits for the index
 	fresh := !c.Resume
+	goesOn := "--resume"
+	if c.Again != "" {
+		goesOn = "--again"
+	}
 	show := func() view.View {
 		fresh = false
 		if !c.JSON {
@@ -173,7 +177,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 		case c.Index != nil && *c.Index:
 			indexed = c.index(ctx, std, docs)
 		}
-		return notices.View(view.New(std.out, c.JSON, clock.System{}, os.Getenv), c.Out)
+		return notices.View(view.New(std.out, c.JSON, goesOn, clock.System{}, os.Getenv), c.Out)
 	}
 	var how event.Ending
 	var sum *event.Summary
@@ -195,11 +199,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	indexed()
 	if !c.JSON {
-		write := view.WriteSummary
-		if c.Again != "" {
-			write = view.WriteRoundSummary
-		}
-		if err := write(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := view.WriteSummary(std.out, sum, goesOn); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)

@@ -49,7 +49,7 @@ func (v *plainView) Add(e event.Event) {
 	case event.Ended:
 		v.shown, v.pages = s.Last.Add(-s.Run(s.Last)), v.began // the speed is that of the run
 		v.print(v.line())
-		v.print("ended: " + terminal.Ending(e.How))
+		v.print("ended: " + ending(e.How, s.goesOn))
 	case event.Doubt:
 		for _, d := range e.Notes {
 			v.print("doubt: " + terminal.Untrusted(d, 400))

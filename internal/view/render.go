@@ -14,6 +14,7 @@ import (
 // person looks at.
 type viewState struct {
 	event.Summary
+	goesOn   string // the flag that goes on with the crawl; "" = --resume
 	flow     flow
 	trend    trend
 	latest   []event.Fetched // relevant pages, newest first, at most maxLatest
@@ -279,7 +280,7 @@ func (s *viewState) Render(now time.Time, width, height int, colour bool) string
 	case failuresScreen:
 		rows = append(rows, s.scrolled(s.failureRows(n, p), 0, rest, n, p)...)
 	case helpScreen:
-		rows = append(rows, s.scrolled(helpRows(n, p), 0, rest, n, p)...)
+		rows = append(rows, s.scrolled(helpRows(n, p, s.goesOn), 0, rest, n, p)...)
 	default:
 		rows = append(rows, s.overviewRows(now, n, p)...)
 	}
@@ -476,7 +477,7 @@ func (s *viewState) budgetRow(now time.Time, rate float64, n int, p terminal.Pai
 	rest := part{}
 	switch d, ok := s.left(now, rate); {
 	case s.How != "":
-		rest.text = "  " + terminal.Ending(s.How)
+		rest.text = "  " + ending(s.How, s.goesOn)
 	case s.stopping:
 		rest = part{text: "  stopping", sgr: "33"}
 	case s.paused:

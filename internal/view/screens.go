@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,12 +138,12 @@ func (s *viewState) failureRows(n int, p terminal.Paint) (rows []string) {
 }
 
 // helpRows tell what the keys do and what the figures mean.
-func helpRows(n int, p terminal.Paint) (rows []string) {
+func helpRows(n int, p terminal.Paint, goesOn string) (rows []string) {
 	for _, l := range [][2]string{
 		{"p, space", "pause the crawl, or let it go on; what is being fetched comes in"},
 		{"h", "the hosts with the longest queues, and what each waits for"},
 		{"f", "why pages failed and links were left out, with examples"},
-		{"q", "stop in good order, as Ctrl-C does; --resume goes on"},
+		{"q", "stop in good order, as Ctrl-C does; " + cmp.Or(goesOn, "--resume") + " goes on"},
 		{"arrows", "scroll; Escape, or the same key again, goes back"},
 		{"", ""},
 		{"network", "shown while nothing answers, whatever the host: the crawl waits, tries again at longer and longer intervals, and gives nothing up"},

@@ -15,27 +15,14 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// WriteSummary writes the report at the end of a crawl.
-func WriteSummary(w io.Writer, s *event.Summary) error {
-	return writeSummary(w, s, terminal.Ending(s.How))
-}
-
-// WriteRoundSummary is WriteSummary for a round of a collection, which other commands go on with.
-func WriteRoundSummary(w io.Writer, s *event.Summary) error {
-	ended := terminal.Ending(s.How)
-	if before, ok := strings.CutSuffix(ended, "--resume goes on"); ok {
-		ended = before + "--again goes on"
-	}
-	return writeSummary(w, s, ended)
-}
-
-func writeSummary(w io.Writer, s *event.Summary, ended string) error {
+// WriteSummary writes the report at the end of a crawl; goesOn is as for New.
+func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	out := bufio.NewWriter(w)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%-12s %s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	}
 	elapsed := s.Elapsed(s.Last)
-	line("ended", "%s", ended)
+	line("ended", "%s", ending(s.How, goesOn))
 	line("scorer", "%s", terminal.Untrusted(s.Scorer, 60))
 	line("judge", "%s, relevant from %s", terminal.Untrusted(s.Judge, 60), terminal.Decimal(s.Threshold))
 	for _, d := range s.Doubts {

@@ -7,6 +7,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // A View shows a crawl while it runs. One goroutine calls Add; Close shows
@@ -34,17 +36,27 @@ type View interface {
 	Close() error
 }
 
-// New shows a crawl on out: as events with asJSON, as a view drawn in
+// New shows a crawl on out, with the flag that goes on with it where it is stopped (--resume, or
+// --again for a round of a collection): as events with asJSON, as a view drawn in
 // place on a terminal, as plain lines elsewhere. env reads the environment:
 // NO_COLOR (no colours) and TERM (dumb: plain lines).
-func New(out *os.File, asJSON bool, clk clock.Clock, env func(string) string) View {
+func New(out *os.File, asJSON bool, goesOn string, clk clock.Clock, env func(string) string) View {
 	switch {
 	case asJSON:
 		return newJSONView(out)
 	case !term.IsTerminal(int(out.Fd())) || env("TERM") == "dumb":
-		return newPlain(out)
+		v := newPlain(out)
+		v.state.goesOn = goesOn
+		return v
 	}
-	return newLive(out, openConsole(os.Stdin, out), clk, env("NO_COLOR") == "")
+	v := newLive(out, openConsole(os.Stdin, out), clk, env("NO_COLOR") == "")
+	v.goOn(goesOn)
+	return v
+}
+
+// ending says how a crawl ended, and which flag goes on with it.
+func ending(how event.Ending, goesOn string) string {
+	return strings.Replace(terminal.Ending(how), "--resume", cmp.Or(goesOn, "--resume"), 1)
 }
 
 // console is the terminal on which a view is drawn, and its keyboard.
@@ -115,6 +127,13 @@ func newLive(out io.Writer, c console, clk clock.Clock, colour bool) *liveView {
 	v.state.keys = c.Keys() != nil
 	go v.run()
 	return v
+}
+
+// goOn sets the flag that goes on with the crawl.
+func (v *liveView) goOn(by string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.state.goesOn = by
 }
 
 func (v *liveView) Add(e event.Event) {

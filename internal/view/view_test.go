@@ -27,7 +27,7 @@ func TestReportNamesAllReasons(t *testing.T) {
 		s.NotKept[r] = 1 + i%2
 	}
 	var out bytes.Buffer
-	if err := WriteSummary(&out, &s); err != nil {
+	if err := WriteSummary(&out, &s, "--resume"); err != nil {
 		t.Fatal(err)
 	}
 	for r := range s.NotKept {
@@ -64,15 +64,28 @@ func TestWhyDown(t *testing.T) {
 	}
 }
 
-// A round of a collection goes on by --again, not by --resume.
+// A round of a collection goes on by --again, not by --resume: on a terminal, in lines and in the
+// report.
 func TestRoundSummary(t *testing.T) {
 	s := event.Summary{How: event.Stopped}
 	var crawl, round bytes.Buffer
-	if err := errors.Join(WriteSummary(&crawl, &s), WriteRoundSummary(&round, &s)); err != nil {
+	if err := errors.Join(WriteSummary(&crawl, &s, "--resume"), WriteSummary(&round, &s, "--again")); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := crawl.String(), round.String(); !strings.Contains(a, "--resume goes on") || strings.Contains(b, "--resume") || !strings.Contains(b, "--again goes on") {
 		t.Errorf("%s\n%s", a, b)
+	}
+	var lines bytes.Buffer
+	plain := newPlain(&lines)
+	plain.state.goesOn = "--again"
+	plain.Add(event.Ended{How: event.Stopped})
+	state := viewState{goesOn: "--again", Summary: s}
+	row := state.budgetRow(time.Time{}, 0, 80, false)
+	keys := strings.Join(helpRows(100, false, "--again"), "\n")
+	for _, shown := range []string{lines.String(), row, keys} {
+		if strings.Contains(shown, "--resume") || !strings.Contains(shown, "--again goes on") {
+			t.Errorf("%s", shown)
+		}
 	}
 }
 
@@ -230,7 +243,7 @@ func TestViews(t *testing.T) {
 				for _, e := range events {
 					s.Add(e)
 				}
-				if err := WriteSummary(&out, &s); err != nil {
+				if err := WriteSummary(&out, &s, "--resume"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -355,7 +368,7 @@ func TestViewsAreHarmless(t *testing.T) {
 			t.Fatalf("colour changes the text:\n%q\n%q", got, view)
 		}
 		harmless(t, pipe.String())
-		if err := WriteSummary(&report, &state.Summary); err != nil {
+		if err := WriteSummary(&report, &state.Summary, "--resume"); err != nil {
 			t.Fatal(err)
 		}
 		harmless(t, report.String())
