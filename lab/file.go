@@ -227,6 +227,9 @@ func Parse(name string, b []byte, own job.Strategies) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseJobKeys(name, b); err != nil {
+		return nil, err
+	}
 	if f.doc, err = yamlfile.Decode(name, b, f, ""); err != nil {
 		return nil, err
 	}

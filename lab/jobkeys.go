@@ -1,0 +1,40 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// jobKeys are keys of a job file that a lab file has not, and why.
+var jobKeys = map[string]string{
+	"fetch":      "a lab fetches nothing: it reads pages in HTML, as the recorded web has them, those that a browser rendered included; other documents fail in it with the reason type",
+	"links":      "a lab follows the links of pages and those of <link rel=alternate>: other sources (feeds, sitemaps, scripts) are of a crawl, also of one of waggle web serve",
+	"topic":      "topics, with their languages, keywords and examples, are those of the recorded web: they stand in its web.yaml",
+	"judge":      "the judges of a lab stand in judges",
+	"scorer":     "the scorers of a lab stand in scorers",
+	"budget":     "the budgets of a lab stand in budgets, and waits for better links in network",
+	"scope":      "a lab crawls all hosts of the recorded web: record one of fewer",
+	"politeness": "there is nobody to be polite to: pauses between requests stand in network",
+	"addresses":  "addresses are read as the recorded web was made",
+	"contact":    "a lab asks nobody for pages",
+	"again":      "a lab makes first crawls: a recorded web is of one moment",
+}
+
+// refuseJobKeys says why a lab file takes no part of a job.
+func refuseJobKeys(name string, b []byte) error {
+	var doc yaml.Node
+	if yaml.Unmarshal(b, &doc) != nil || len(doc.Content) == 0 {
+		return nil // for the reader to say
+	}
+	var all []error
+	top := doc.Content[0]
+	for i := 0; i+1 < len(top.Content) && top.Kind == yaml.MappingNode; i += 2 {
+		k := top.Content[i]
+		if why, ok := jobKeys[k.Value]; ok {
+			all = append(all, fmt.Errorf("%s:%d: %q is a key of a job, and none of a lab: %s", name, k.Line, k.Value, why))
+		}
+	}
+	return errors.Join(all...)
+}
