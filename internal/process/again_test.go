@@ -1,9 +1,12 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -13,11 +16,42 @@ import (
 // every page that was known was asked for once, by what the server had said of it.
 func TestKilledRoundGoesOn(t *testing.T) {
 	t.Parallel()
-	kills := killsWanted(t)
+	killRound(t, serveNumbered(t, 300))
+}
+
+// The same where a sitemap tells which pages have changed: these come sooner, and the others last.
+func TestKilledRoundWithSitemap(t *testing.T) {
+	t.Parallel()
 	web := serveNumbered(t, 300)
+	web.sitemap = func() string {
+		var b strings.Builder
+		b.WriteString(`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+		for i := 0; i < web.n; i += 4 {
+			said := "2001-01-01T00:00:00Z"
+			if i%8 == 0 {
+				said = time.Now().UTC().Format(time.RFC3339)
+			}
+			fmt.Fprintf(&b, "<url><loc>%s/%d</loc><lastmod>%s</lastmod></url>", web.hosts[0], i, said)
+		}
+		return b.String() + "</urlset>"
+	}
+	moved := map[event.Move]int{}
+	for _, d := range killRound(t, web, "--links-from", "alternates,sitemaps") {
+		moved[d.Then]++
+	}
+	if moved[event.MoveSooner] == 0 || moved[event.MoveLast] == 0 {
+		t.Errorf("by the sitemap pages were moved so: %v; want some sooner and some last", moved)
+	}
+}
+
+// killRound crawls a web, and kills the first round again and again. It returns what sitemaps and
+// feeds told in the round.
+func killRound(t *testing.T, web *numberedWeb, flags ...string) (dated []event.Dated) {
+	kills := killsWanted(t)
 	rng := killChance(t)
 	dir := filepath.Join(t.TempDir(), "crawl")
 	args := append(web.crawl(dir), "--keywords", "honey bee, waggle dance", "--workers", "4")
+	args = append(args, flags...)
 	if said, err := waggleCommand(args).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -67,7 +101,8 @@ func TestKilledRoundGoesOn(t *testing.T) {
 		}
 		if p, ok := e.(event.Fetched); ok {
 			fetched[p.URL.String()]++
-			if p.Bytes > 0 {
+			dated = append(dated, p.Dated...)
+			if p.Bytes > 0 && p.URL.Path() != "/sitemap.xml" {
 				t.Errorf("%s was sent once more", p.URL)
 			}
 		}
@@ -80,4 +115,5 @@ func TestKilledRoundGoesOn(t *testing.T) {
 	if len(fetched) != len(known) {
 		t.Errorf("%d pages, %d were known", len(fetched), len(known))
 	}
+	return dated
 }

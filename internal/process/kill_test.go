@@ -26,6 +26,7 @@ import (
 // lives on host i mod 4, links to fifteen others, and a tenth of them is about
 // bees; some have moved, some are gone. It tells which requests came after they had been acknowledged.
 type numberedWeb struct {
+	sitemap func() string // of its first host, named by robots.txt; nil = none
 	n     int
 	hosts [4]string     // http://127.0.0.1:PORT
 	heard chan struct{} // holds one when a request came
@@ -88,7 +89,11 @@ func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the connection ends without an answer
 	}
 	if r.URL.Path == "/robots.txt" {
-		http.NotFound(rw, r)
+		if w.sitemap == nil {
+			http.NotFound(rw, r)
+			return
+		}
+		fmt.Fprintf(rw, "User-agent: *\nAllow: /\nSitemap: %s/sitemap.xml\n", w.hosts[0])
 		return
 	}
 	select {
@@ -106,6 +111,11 @@ func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.again = append(w.again, url)
 	}
 	w.mu.Unlock()
+	if r.URL.Path == "/sitemap.xml" && w.sitemap != nil {
+		rw.Header().Set("Content-Type", "application/xml")
+		io.WriteString(rw, w.sitemap())
+		return
+	}
 	i, err := strconv.Atoi(r.URL.Path[1:])
 	if r.URL.Path != "/" && (err != nil || i >= w.n) {
 		http.NotFound(rw, r)
