@@ -27,9 +27,9 @@ import (
 // bees; some have moved, some are gone. It tells which requests came after they had been acknowledged.
 type numberedWeb struct {
 	sitemap func() string // of its first host, named by robots.txt; nil = none
-	n     int
-	hosts [4]string     // http://127.0.0.1:PORT
-	heard chan struct{} // holds one when a request came
+	n       int
+	hosts   [4]string     // http://127.0.0.1:PORT
+	heard   chan struct{} // holds one when a request came
 
 	mu     sync.Mutex
 	acked  map[string]bool // addresses that a killed run had acknowledged
