@@ -23,7 +23,7 @@ var notFound = map[string]struct{ titles, notices []string }{
 	"eu": {[]string{"orria ez da aurkitu", "ez da orria aurkitu", "orrialdea ez da aurkitu", "404 errorea"},
 		[]string{"bilatzen ari zaren orria", "eskatutako orria", "bilatzen ari zaren orrialdea"}},
 	"fa": {[]string{"صفحه یافت نشد", "صفحه پیدا نشد", "صفحه مورد نظر یافت نشد", "خطای 404", "خطای ۴۰۴"},
-		[]string{"صفحه مورد نظر", "صفحه درخواستی", "صفحه‌ای که به دنبال آن"}},
+		[]string{"صفحه مورد نظر", "صفحه درخواستی", "صفحه\u200cای که به دنبال آن"}},
 	"fi": {[]string{"sivua ei löydy", "sivua ei löytynyt", "hakemaasi sivua ei löytynyt", "virhe 404"},
 		[]string{"hakemaasi sivua", "etsimääsi sivua", "pyytämääsi sivua"}},
 	"fr": {[]string{"cette page n'existe pas", "cette page n'existe plus", "page inexistante", "la page n'existe pas"},

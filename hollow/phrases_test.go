@@ -22,7 +22,7 @@ var notices = map[string][4]string{
 	"en": {"Page not found | Town", "Go to the start.", "Writing error pages", "What to say where a page was not found."},
 	"es": {"Ayuntamiento", "No hemos encontrado la página.", "Páginas de error", "Qué decir cuando una página no existe."},
 	"eu": {"Orria ez da aurkitu – Udala", "Itzuli hasierara.", "Errore-orriak", "Zer esan behar duen orri batek helbidea aldatu denean."},
-	"fa": {"صفحه یافت نشد", "بازگشت به صفحه اصلی.", "صفحه‌های خطا", "وقتی نشانی عوض شده است صفحه چه بگوید."},
+	"fa": {"صفحه یافت نشد", "بازگشت به صفحه اصلی.", "صفحه\u200cهای خطا", "وقتی نشانی عوض شده است صفحه چه بگوید."},
 	"fi": {"Sivua ei löydy – Kunta", "Siirry etusivulle.", "Virhesivut", "Mitä sivulla sanotaan, kun osoite on muuttunut."},
 	"fr": {"Mairie", "Cette page n'existe plus.", "Pages d'erreur", "Ce que dit un serveur quand une page est introuvable ou a changé."},
 	"ga": {"Níor aimsíodh an leathanach", "Ar ais go dtí an tús.", "Leathanaigh earráide", "Cad ba chóir a rá nuair a athraítear seoladh."},
