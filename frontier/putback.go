@@ -57,7 +57,7 @@ func (d *disk) takeUpPutBack(f *Frontier) error {
 }
 
 // goOn is how many candidates a Lease has looked at that was interrupted, and the best of
-// them: none where there is none, or where that one is not the best of a ready host any more.
+// them: none where there is none, or where that one does not wait for a ready host any more.
 func (f *Frontier) goOn() (tries int, looked []look, err error) {
 	if f.interrupted == 0 {
 		return 0, nil, nil
@@ -74,11 +74,12 @@ func (f *Frontier) goOn() (tries int, looked []look, err error) {
 	if !ready {
 		return 0, nil, nil
 	}
-	c, err := f.shelf.load(h, h.head)
-	if err != nil || c.URL != f.interruptedBest {
+	known, err := f.shelf.marks([]web.Candidate{{URL: f.interruptedBest}}, nil)
+	if err != nil || known[0].how != waiting {
 		return 0, nil, err
 	}
-	return tries, []look{{h, h.head, c}}, nil
+	c, err := f.shelf.load(h, known[0].key) // it need not be the best of its host: others were not looked at yet
+	return tries, []look{{h, known[0].key, c}}, err
 }
 
 func (m *memory) putBack(int, web.URL) {} // it dies with the process

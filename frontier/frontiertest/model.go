@@ -243,7 +243,7 @@ func (m *Model) Lease(now time.Time, n, among int, rescore func(*web.Candidate) 
 			tries := 0
 			if m.interrupted > 0 {
 				l := m.links[m.interruptedOne]
-				if slices.Contains(all, l) && m.waiting(l.URL.Host())[0] == l {
+				if slices.Contains(all, l) {
 					tries, looked, stored = m.interrupted, []*link{l}, l.Priority
 				}
 				m.interrupted = 0
