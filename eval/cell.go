@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"strconv"
@@ -39,6 +40,9 @@ type Cell struct {
 	Sweep     [][]float64 `json:"sweep,omitempty"`
 	Loss      []float64   `json:"loss,omitempty"`
 	LossSum   []float64   `json:"loss_sum,omitempty"`
+	// Order tells crawls of one topic apart: for each budget, a hash of the pages that
+	// were fetched by then, in their order. It is nil where pages have no numbers.
+	Order map[int]string `json:"order,omitempty"`
 	// Model is what training told of the model that guided the run: counts of what taught
 	// it, and what training chose by itself, such as a number of clusters. nil without one.
 	Model map[string]float64 `json:"model,omitempty"`
@@ -108,6 +112,7 @@ func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 	if r.Budget > 0 {
 		last = r.Budget
 	}
+	c.Order = r.orders(budgets)
 	c.Points = Mesh(last, MeshPoints, budgets...)
 	c.Hits = r.Curve(c.Points)
 	if bounds {
@@ -122,6 +127,27 @@ func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 		c.Sweep = append(c.Sweep, r.CurveSimilar(c.Points, γ))
 	}
 	return c
+}
+
+// orders are hashes of the first pages of a run, for each of budgets, which ascend.
+func (r *Run) orders(budgets []int) map[int]string {
+	out := map[int]string{}
+	h := fnv.New64a()
+	done := 0
+	for _, n := range budgets {
+		if r.Budget > 0 && n > r.Budget {
+			break
+		}
+		for ; done < min(n, len(r.Pages)); done++ {
+			p := r.Pages[done]
+			if p.ID < 0 && p.Mark&Outside == 0 {
+				return nil
+			}
+			fmt.Fprintln(h, p.ID, p.Host)
+		}
+		out[n] = fmt.Sprintf("%016x", h.Sum64())
+	}
+	return out
 }
 
 // Value returns a measure at a budget, NaN if the cell does not hold it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/apprentice"
+	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
@@ -84,6 +86,47 @@ func (s Scorer) basisNote() string {
 		parts = append(parts, "can have only the pages that "+s.Within+" fetched")
 	}
 	return strings.Join(parts, ", and ")
+}
+
+// taught are the strategies that are taught by a whole crawl of another before their own.
+func (f *File) taught() (out []report.Taught) {
+	pages := 0
+	for _, w := range f.Webs {
+		pages = max(pages, slices.Max(w.Budgets))
+	}
+	for _, s := range f.Scorers {
+		if s.After != "" {
+			out = append(out, report.Taught{Scorer: s.label(), By: s.After, Pages: pages})
+		}
+	}
+	return out
+}
+
+// late tells of strategies that end before they begin to learn, on all webs or on some:
+// their crawls are those of a strategy that learns nothing.
+func (f *File) late() (out []string) {
+	for _, s := range f.Scorers {
+		if s.kind().Begins == nil {
+			continue
+		}
+		begins, says := s.kind().Begins(s.Set)
+		var webs []string
+		most := 0
+		for _, w := range f.Webs {
+			if n := slices.Max(w.Budgets); n <= begins {
+				webs, most = append(webs, filepath.Base(w.Path)), max(most, n)
+			}
+		}
+		if len(webs) == 0 {
+			continue
+		}
+		where := ""
+		if len(webs) < len(f.Webs) {
+			where = " on " + strings.Join(webs, ", ")
+		}
+		out = append(out, fmt.Sprintf("%s learns nothing in its crawls%s: it begins to learn after %d pages (%s = %d), and they have %d at most. Give it set: {%s: N} with a smaller N, or the lab a larger budget.", s.label(), where, begins, says, begins, most, says))
+	}
+	return out
 }
 
 // crawled is the crawl of another strategy under the same judge, made once for

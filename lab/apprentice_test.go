@@ -147,3 +147,28 @@ func TestBasisErrors(t *testing.T) {
 		}
 	}
 }
+
+// What bears on every figure of a strategy is told before the lab runs and in its report:
+// that it was taught by another crawl, that it ends before it learns, and that it
+// fetched the same pages as another.
+func TestWhatWasNotAlike(t *testing.T) {
+	f := read(t, fmt.Sprintf(apprenticeLab, hubs(t))+"  - {name: apprentice, as: late, set: {start: 5200, every: 5}}\n")
+	dir := t.TempDir()
+	var told []string
+	if _, err := f.Run(t.Context(), dir, Options{Workers: 2, Note: func(n string) { told = append(told, n) }}); err != nil {
+		t.Fatal(err)
+	}
+	const late = "late learns nothing in its crawls: it begins to learn after 5200 pages (start = 5200), and they have 60 at most. Give it set: {start: N} with a smaller N, or the lab a larger budget."
+	if !slices.Contains(told, late) || len(told) != 1 {
+		t.Errorf("told before the run: %q", told)
+	}
+	_, text := reportOf(t, dir)
+	for _, want := range []string{
+		late, "late fetched the same pages as best-first-page, in the same order, in every run up to 60 pages",
+		"off-line (taught before by a whole crawl of 60 pages by best-first-page", "| off-line ‡ |", "(off-line by 60 pages of best-first-page",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+}

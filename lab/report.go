@@ -64,11 +64,12 @@ func (f *File) results(dir string) (report.Results, error) {
 		made = "Made with waggle of revision " + known.Revision + ", settings " + f.Settings()
 	}
 	r.Rules = append(r.Rules, made+".")
-	r.Webs, r.Topics, r.Clock = known.Webs, known.Topics, known.Clock
+	r.Webs, r.Topics, r.Clock = known.Webs, f.parts(known), known.Clock
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())
 	}
 	r.Rules = append(r.Rules, known.Notes...)
+	r.Warnings, r.Taught = f.late(), f.taught()
 	r.Constants = f.constants()
 	for _, name := range known.Cells {
 		c, err := readCell(filepath.Join(dir, cellsDir, filepath.Base(name)))
@@ -97,6 +98,24 @@ func (f *File) results(dir string) (report.Results, error) {
 	slices.Sort(r.Budgets)
 	r.Costs, err = readCosts(dir, known.Cells)
 	return r, err
+}
+
+// parts are the topics of facts, of which those of webs that are parted tell which part
+// they are.
+func (f *File) parts(known facts) []report.Topic {
+	parted := map[string]bool{}
+	for i, w := range f.Webs {
+		if w.Train != nil && i < len(known.Webs) { // facts have the webs in the order of the file
+			parted[known.Webs[i].Name] = true
+		}
+	}
+	topics := slices.Clone(known.Topics)
+	for i := range topics {
+		if k := strings.LastIndexByte(topics[i].Topic, '@'); k >= 0 && parted[topics[i].Web] {
+			topics[i].Part = topics[i].Topic[k+1:]
+		}
+	}
+	return topics
 }
 
 // quoted is a word as a shell takes it for one.
@@ -171,7 +190,7 @@ func (f *File) rules() []string {
 	}
 	for _, w := range f.Webs {
 		if p := w.Train; p != nil {
-			notes = append(notes, fmt.Sprintf("%s: %s. A topic is as many as the parts that are crawled for it.", filepath.Base(w.Path), p))
+			notes = append(notes, fmt.Sprintf("%s: %s.", filepath.Base(w.Path), p))
 		}
 	}
 	for _, s := range f.Scorers {

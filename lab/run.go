@@ -160,7 +160,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 		return r.out, err
 	}
 	if r.opt.Note != nil {
-		for _, n := range r.facts.Notes {
+		for _, n := range slices.Concat(r.late(), r.facts.Notes) {
 			r.opt.Note(n)
 		}
 	}

@@ -557,3 +557,15 @@ func TestUndividedWeb(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
+
+// Parts of a web are no topics of their own: its one topic is one in every table.
+func TestPartsAreOneTopic(t *testing.T) {
+	r, text := reported(t, "webs: [{path: "+forest(t)+", budgets: [30], train: {folds: sites}}]\nscorers: [breadth-first, random]\n")
+	if len(r.Topics) < 2 || r.Topics[0].Part == "" {
+		t.Fatalf("topics: %+v", r.Topics)
+	}
+	want := fmt.Sprintf("forest: 1 topic in %d parts, of which each is crawled on its own.", len(r.Topics))
+	if !strings.Contains(text, want) || !strings.Contains(text, "| breadth-first | 1 |") {
+		t.Errorf("the report does not say %q, or counts parts as topics:\n%s", want, part(text, "forest"))
+	}
+}

@@ -130,6 +130,19 @@ func Descriptions() []Description {
 	return append(list, presets(list)...)
 }
 
+// after tells of a scorer that it begins to learn after so many pages as a setting says.
+func after(setting string) func(map[string]float64) (int, string) {
+	return func(set map[string]float64) (int, string) { return int(set[setting]), setting }
+}
+
+// onlineStart is when the apprentice begins to learn, if it learns during the crawl.
+func onlineStart(set map[string]float64) (int, string) {
+	if set["online"] < 0.5 {
+		return 0, "start"
+	}
+	return int(set["start"]), "start"
+}
+
 func scorers() []Description {
 	var (
 		topic   = []Need{NeedTopic()}
@@ -164,12 +177,12 @@ func scorers() []Description {
 		{Name: "pagerank", Line: "addresses of the highest PageRank first", Settings: pageRankSettings(), Needs: hot, Make: newPageRank},
 		{Name: "opic", Line: "addresses that hold the most cash first", Settings: opicSettings(), Make: newOPIC},
 		{Name: "aggarwal", Line: "interest ratios of words, address, parents and siblings", Settings: aggarwalSettings(), Make: newAggarwal},
-		{Name: "ache-like-hard", Line: "a link classifier retrained as it goes; links of relevant pages alone", Settings: acheSettings(true), Make: newACHE},
-		{Name: "ache-like-soft", Line: "the same, with the links of all pages", Settings: acheSettings(false), Make: newACHE},
-		{Name: "ache-like-levels", Line: "the same by levels: links that lead to a relevant page in one, two or three steps", Settings: acheLevelsSettings(), Make: newACHELevels},
+		{Name: "ache-like-hard", Line: "a link classifier retrained as it goes; links of relevant pages alone", Settings: acheSettings(true), Begins: after("every"), Make: newACHE},
+		{Name: "ache-like-soft", Line: "the same, with the links of all pages", Settings: acheSettings(false), Begins: after("every"), Make: newACHE},
+		{Name: "ache-like-levels", Line: "the same by levels: links that lead to a relevant page in one, two or three steps", Settings: acheLevelsSettings(), Begins: after("every"), Make: newACHELevels},
 		{Name: "tagpath-bandit-like", Line: "a bandit over places in page templates", Settings: tagPathSettings(), Make: newTagPath},
-		{Name: "apprentice", Line: "learns from the words around followed links, by their distance in the page", Settings: apprenticeSettings(false), Needs: learner, Make: newApprentice},
-		{Name: "apprentice-tempered", Line: "the same with its evidence tempered, and weighed against the relevance of the page", Settings: apprenticeSettings(true), Needs: learner, Make: newApprentice},
+		{Name: "apprentice", Line: "learns from the words around followed links, by their distance in the page", Settings: apprenticeSettings(false), Needs: learner, Begins: onlineStart, Make: newApprentice},
+		{Name: "apprentice-tempered", Line: "the same with its evidence tempered, and weighed against the relevance of the page", Settings: apprenticeSettings(true), Needs: learner, Begins: onlineStart, Make: newApprentice},
 		{Name: "anthelion-like", Line: "a bandit over hosts times naive Bayes over addresses", Settings: anthelionSettings(), Make: newAnthelion},
 		{Name: "waggle", Line: "page, anchor, and what links alike have led to in this crawl (default)", Settings: waggleSettings(), Needs: warm, Make: newWaggle, Expects: sigmoid},
 		{Name: "memm", Line: "hop distances along the path, by a trained maximum-entropy Markov model", Settings: chainSettings(), Needs: memm, Make: newChain(model.MEMM)},
@@ -189,7 +202,7 @@ func scorers() []Description {
 		{Name: "q-value-like", Line: "classes of links by what they and the links behind them brought", Settings: qValueSettings(), Needs: topic, Make: newQValue},
 		{Name: "tunnel-like", Line: "links of relevant pages first, through others up to a cut-off that is learnt", Settings: tunnelSettings(), Make: newTunnel},
 		{Name: "craw4llm-like", Line: "links that no page of low quality holds", Settings: craw4llmSettings(), Make: newCraw4LLM},
-		{Name: "tres-like", Line: "double deep Q-learning during the crawl, of paths, keywords and relevance", Settings: tresSettings(), Needs: words, Make: newTRES},
+		{Name: "tres-like", Line: "double deep Q-learning during the crawl, of paths, keywords and relevance", Settings: tresSettings(), Needs: words, Begins: after("warm-up"), Make: newTRES},
 		{Name: "gouriten-like", Line: "estimates from the pages that hold a link, of which a bandit chooses", Settings: gouritenSettings(), Needs: topic, Make: newGouriten},
 		{Name: "knn-page-like", Line: "links of pages whose nearest training pages are targets", Settings: []Setting{neighboursSetting()}, Needs: hmm, Make: newNearestPage},
 	}

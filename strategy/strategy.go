@@ -28,6 +28,10 @@ type Description[S any, O Options[O]] struct {
 	// Expects tells of a scorer what relevance in [0,1] it expects of a page by the
 	// priority of its link; nil = its priorities do not tell.
 	Expects func(priority float64) float64
+	// Begins tells of a scorer that learns during the crawl how many pages it fetches
+	// before it has learnt anything, by its complete settings, and which setting says so;
+	// nil = it learns from the first page, or never.
+	Begins func(set map[string]float64) (pages int, setting string)
 	// Settings are the constants that a user can change; nil = none.
 	Settings []setting.Setting
 	// Needs are the inputs that it uses, beside those that every strategy has.

@@ -107,7 +107,7 @@ func (b *builder) judgeSection() (section, bool) {
 	if t, ok := b.badTable(); ok {
 		s.Tables = append(s.Tables, t)
 	}
-	if slices.ContainsFunc(b.Topics, func(t Topic) bool { return t.Read != nil }) {
+	if slices.ContainsFunc(b.parts, func(t Topic) bool { return t.Read != nil }) {
 		s.Notes = append(s.Notes, "The truth was read: judges are measured on the pages that were read, each of which weighs as many documents as it stands for in its stratum. So one page of a large stratum can weigh as much as a hundred of others, and the columns of counts are of read pages.")
 	}
 	for _, w := range b.Webs {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/plot"
@@ -119,11 +120,12 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 	for _, c := range cells {
 		topics[id(c)] = true
 	}
+	same := b.twins(b.last(cells), true)
 	for _, s := range strategies(cells, truth) {
-		if !keep(s) {
+		if _, twin := same[s]; twin || !keep(s) {
 			continue
 		}
-		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
+		series := plot.Series{Name: b.lineName(s, same), Color: b.colors[s.scorer]}
 		for i, values := range overTopics(cells, s, hitsCurve, points) {
 			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, mean(values))
 			if len(values) > 1 && band(s) {
@@ -202,6 +204,18 @@ const (
 	maxBands = 1
 )
 
+// lineName is the name of a line, with those of the strategies that it is the line of too.
+func (b *builder) lineName(s strategy, same map[strategy]strategy) string {
+	names := []string{b.name(s)}
+	for other, of := range same {
+		if of == s {
+			names = append(names, b.name(other))
+		}
+	}
+	slices.Sort(names[1:])
+	return strings.Join(names, " = ")
+}
+
 // leaders picks the count strategies with the best mean AUC at the largest
 // budget that was run, and the baseline: of those with all their runs.
 func (b *builder) leaders(cells []eval.Cell, count int) func(strategy) bool {
@@ -210,9 +224,9 @@ func (b *builder) leaders(cells []eval.Cell, count int) func(strategy) bool {
 		auc float64
 	}
 	var list []placed
-	whole := complete(cells, false)
+	whole, same := complete(cells, false), b.twins(b.last(cells), true)
 	for _, s := range strategies(cells, false) {
-		if !whole(s) {
+		if _, twin := same[s]; twin || !whole(s) {
 			continue
 		}
 		auc := math.NaN()

@@ -41,7 +41,7 @@ func (b *builder) readSection() (section, bool) {
 		Head:  []string{"web", "topic", "stratum", "documents", "read", "relevant", "share", "estimated"},
 		Note:  "Of the documents that can be reached and are no seeds or examples.",
 	}
-	for _, t := range b.Topics {
+	for _, t := range b.parts {
 		r := t.Read
 		if r == nil {
 			continue
@@ -108,7 +108,7 @@ func (b *builder) readTable(title string, cells []eval.Cell, budget int) table {
 	}
 	rows := b.rank(cells, budget, false, measures)
 	for _, r := range rows {
-		row := []cell{{Text: b.name(r.strategy)}}
+		row := []cell{{Text: b.rowName(r.strategy)}}
 		for i, name := range measures {
 			m := b.measures[name]
 			row = append(row, cell{Text: between(m, r.lower[i], r.values[i], r.upper[i]), Number: true, Strong: best(rows, r, i, m.Better)})

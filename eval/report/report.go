@@ -49,6 +49,10 @@ type Results struct {
 	Clock string
 	// Missing counts runs that are planned and not there yet.
 	Missing int
+	// Warnings are what a reader has to know before any figure, besides what the rest tells.
+	Warnings []string
+	// Taught are the strategies with more budget than the others.
+	Taught []Taught
 	// Constants are those in force, in the order of the strategies.
 	Constants []Constant
 }
@@ -85,6 +89,9 @@ type Web struct {
 // Topic is what was possible on a topic. Shapes: Points, Bound, Greedy [P].
 type Topic struct {
 	eval.TopicID
+	// Part names the part of the topic that this is, where parts are crawled apart: the
+	// topic is then called TOPIC@PART. Parts count as one topic: see joinParts.
+	Part string `json:"part,omitempty"`
 	// Dev tells that the topic was for development: what is tuned on it is not
 	// tested by it. It is reported apart.
 	Dev       bool      `json:"dev,omitempty"`
@@ -219,7 +226,9 @@ type builder struct {
 	dev       map[eval.TopicID]bool
 	barren    map[eval.TopicID]bool   // with nothing to be found
 	eaten     map[topicBudget]float64 // by seeds: how many places
-	shown     []eval.Cell             // Cells without what seeds ate
+	shown     []eval.Cell             // Cells without what seeds ate, parts as repeats of their topics
+	parts     []Topic                 // Topics as they were given
+	count     map[eval.TopicID]int    // of the parts of a topic that has some
 	// comparisons are kept for groups of cells: a web's under its name, those
 	// of all recorded webs under allWebs, which no web can be called.
 	comparisons map[string][]comparison
@@ -242,6 +251,13 @@ func (r Results) clean() Results {
 		each(&r.Rules[i])
 	}
 	r.Notes, r.Webs, r.Cells, r.Topics = slices.Clone(r.Notes), slices.Clone(r.Webs), slices.Clone(r.Cells), slices.Clone(r.Topics)
+	r.Warnings, r.Taught = slices.Clone(r.Warnings), slices.Clone(r.Taught)
+	for i := range r.Warnings {
+		each(&r.Warnings[i])
+	}
+	for i := range r.Taught {
+		each(&r.Taught[i].Scorer, &r.Taught[i].By)
+	}
 	r.Judges, r.Costs, r.Constants = slices.Clone(r.Judges), slices.Clone(r.Costs), slices.Clone(r.Constants)
 	for i := range r.Notes {
 		each(&r.Notes[i])
@@ -254,7 +270,7 @@ func (r Results) clean() Results {
 		each(&c.Web, &c.Topic, &c.Seeds, &c.Scorer, &c.Judge, &c.Error)
 	}
 	for i := range r.Topics {
-		each(&r.Topics[i].Web, &r.Topics[i].Topic, &r.Topics[i].Seeds)
+		each(&r.Topics[i].Web, &r.Topics[i].Topic, &r.Topics[i].Seeds, &r.Topics[i].Part)
 	}
 	for i := range r.Judges {
 		each(&r.Judges[i].Web, &r.Judges[i].Topic, &r.Judges[i].Judge)
@@ -273,7 +289,7 @@ func newBuilder(r Results) (*builder, error) {
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, eaten: map[topicBudget]float64{}, comparisons: map[string][]comparison{}}
+	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, eaten: map[topicBudget]float64{}, comparisons: map[string][]comparison{}, count: map[eval.TopicID]int{}}
 	if b.Baseline == "" {
 		b.Baseline = "breadth-first"
 	}
@@ -337,6 +353,7 @@ func newBuilder(r Results) (*builder, error) {
 		b.colors[s] = i
 	}
 	b.leaveOut()
+	b.joinParts()
 	return b, nil
 }
 

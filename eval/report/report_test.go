@@ -41,7 +41,7 @@ func made() Results {
 					for repeat := range 2 {
 						run := &eval.Run{Key: eval.Key{Web: w.Name, Topic: topic, Scorer: scorer, Judge: judge, Repeat: repeat}, Budget: 20}
 						for i := range 20 {
-							p := eval.Page{Score: 1 / float64(i+1)}
+							p := eval.Page{ID: int32(i * every), Score: 1 / float64(i+1)}
 							if (i+t+repeat)%every == 0 || judge == TruthJudge {
 								p.Mark = eval.Hit | eval.Relevant
 							}

@@ -86,7 +86,7 @@ func slug(parts ...string) string {
 }
 
 func (b *builder) page() page {
-	p := page{Title: b.Title, Command: b.Command, Warnings: b.warnings(), Notes: b.Notes, Rules: slices.Concat(b.Rules, b.reach())}
+	p := page{Title: b.Title, Command: b.Command, Warnings: slices.Concat(b.warnings(), b.Warnings, b.sameCrawls()), Notes: b.Notes, Rules: slices.Concat(b.Rules, b.averaged(), b.reach())}
 	p.Verdict, p.Terms = b.verdict()
 	if p.Title == "" {
 		p.Title = "Crawls compared"
@@ -148,7 +148,7 @@ func (b *builder) warnings() (out []string) {
 	}
 	names := func(of map[eval.TopicID]bool) string {
 		var list []string
-		for _, t := range b.Topics {
+		for _, t := range b.parts {
 			if of[t.TopicID] {
 				list = append(list, b.topicName(t.TopicID))
 			}
@@ -166,7 +166,7 @@ func (b *builder) warnings() (out []string) {
 			}
 		}
 		if gone > 0 {
-			out = append(out, fmt.Sprintf("Seeds take more than half of %s pages on %s, of %d: no table tells of them there.", plot.Number(float64(n), 0), count(gone, "topic"), len(b.Topics)))
+			out = append(out, fmt.Sprintf("Seeds take more than half of %s pages on %s, of %d: no table tells of them there.", plot.Number(float64(n), 0), count(gone, "topic"), len(b.parts)))
 		}
 	}
 	if len(b.dev) > 0 {
@@ -193,6 +193,12 @@ func (b *builder) webs() section {
 	synthetic := false
 	for _, w := range b.Webs {
 		topics, runs, failed := map[eval.TopicID]bool{}, 0, 0
+		whole := 0
+		for _, t := range b.Topics {
+			if t.Web == w.Name {
+				whole++
+			}
+		}
 		for _, c := range b.Cells {
 			if c.Web != w.Name {
 				continue
@@ -205,7 +211,7 @@ func (b *builder) webs() section {
 		}
 		synthetic = synthetic || w.Synthetic
 		t.Rows = append(t.Rows, []cell{{Text: b.webName(w.Name)}, {Text: plot.Number(float64(w.Pages), 0), Number: true},
-			{Text: plot.Number(float64(w.Hosts), 0), Number: true}, {Text: fmt.Sprint(len(topics)), Number: true},
+			{Text: plot.Number(float64(w.Hosts), 0), Number: true}, {Text: inParts(whole, len(topics)), Number: true},
 			{Text: fmt.Sprint(runs), Number: true}, {Text: fmt.Sprint(failed), Number: true}, {Text: w.Note}})
 	}
 	s.Tables = []table{t}
@@ -213,6 +219,14 @@ func (b *builder) webs() section {
 		s.Notes = append(s.Notes, "Synthetic webs are made up: they show that nothing broke, and support no claim about the web. They are left out of everything that spans several webs.")
 	}
 	return s
+}
+
+// inParts is a number of topics, with that of their parts where these are more.
+func inParts(topics, parts int) string {
+	if topics > 0 && topics < parts {
+		return fmt.Sprintf("%d in %s", topics, count(parts, "part"))
+	}
+	return fmt.Sprint(parts)
 }
 
 // group is what is said of a set of cells: a section for its figures, and one

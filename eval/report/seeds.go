@@ -66,13 +66,13 @@ func (b *builder) keep(topic eval.TopicID, values []eval.Value) []eval.Value {
 // leftOut names the topics of cells that are in no table at a budget, "" if
 // there are none.
 func (b *builder) leftOut(cells []eval.Cell, budget int) string {
-	has := map[eval.TopicID]bool{}
+	has := map[eval.TopicID]bool{} // whole ones
 	for _, c := range cells {
 		has[id(c)] = true
 	}
 	var names []string
-	for _, t := range b.Topics { // which are sorted
-		if seeds, gone := b.eaten[topicBudget{t.TopicID, budget}]; gone && has[t.TopicID] {
+	for _, t := range b.parts { // which are sorted
+		if seeds, gone := b.eaten[topicBudget{t.TopicID, budget}]; gone && has[t.whole()] {
 			names = append(names, fmt.Sprintf("%s (%s)", b.topicName(t.TopicID), plot.Number(seeds, 0)))
 		}
 	}

@@ -236,8 +236,10 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		notes = append(notes, strings.TrimSpace(said))
 	}
 	marked, partial := false, false
+	var shown []strategy
 	for _, r := range rows {
-		name := b.name(r.strategy)
+		shown = append(shown, r.strategy)
+		name := b.rowName(r.strategy)
 		if !r.whole {
 			name += " §"
 			partial = true
@@ -259,6 +261,9 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 	if partial {
 		notes = append(notes, partialNote)
 	}
+	if said := b.taughtNote(shown); said != "" {
+		notes = append(notes, said)
+	}
 	t.Note = strings.Join(notes, " ")
 	return t
 }
@@ -275,6 +280,9 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 	if len(rows) == 0 {
 		return t
 	}
+	if said := b.taughtNote(strategies(cells, false)); said != "" {
+		t.Note += " " + said
+	}
 	var topics []Topic
 	whole := map[eval.TopicID]func(strategy) bool{}
 	for _, topic := range b.Topics {
@@ -286,6 +294,9 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 			name := topic.Topic
 			if topic.Seeds != "" {
 				name += ", " + topic.Seeds + " seeds"
+			}
+			if n := b.count[topic.TopicID]; n > 1 {
+				name += fmt.Sprintf(", mean of %d parts", n)
 			}
 			t.Head = append(t.Head, name)
 		}
@@ -308,7 +319,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 		return strings.TrimPrefix(plot.Number(v, 2), "0")
 	}
 	for _, r := range rows {
-		out := []cell{{Text: b.name(r.strategy)}}
+		out := []cell{{Text: b.rowName(r.strategy)}}
 		hits, ofBound, ofGreedy := value(r.strategy, "hits"), value(r.strategy, "of-bound"), value(r.strategy, "of-greedy")
 		upper := eval.UpperByTopic(cells, r.scorer, r.judge, "hits", budget)
 		lower := eval.LowerByTopic(cells, r.scorer, r.judge, "hits", budget)
@@ -365,8 +376,9 @@ func (b *builder) compare(group string, cells []eval.Cell, measure string, budge
 		return out
 	}
 	var p []float64
+	same := b.twins(budget, false)
 	for _, s := range strategies(cells, false) {
-		if s.scorer == b.Baseline {
+		if _, twin := same[s]; twin || s.scorer == b.Baseline {
 			continue
 		}
 		both, left := paired(cells, s, strategy{b.Baseline, s.judge})
@@ -420,8 +432,15 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 	if bounded(cells) {
 		t.Note += " Lower figures."
 	}
+	var shown []strategy
+	for _, c := range list {
+		shown = append(shown, c.strategy)
+	}
+	if said := b.taughtNote(shown); said != "" {
+		t.Note += " " + said
+	}
 	row := func(s strategy, u, g float64, rest ...cell) {
-		t.Rows = append(t.Rows, append([]cell{{Text: b.name(s)}, number(plot.Number(u, 3)), number(plot.Number(g, 3))}, rest...))
+		t.Rows = append(t.Rows, append([]cell{{Text: b.rowName(s)}, number(plot.Number(u, 3)), number(plot.Number(g, 3))}, rest...))
 	}
 	for _, c := range list {
 		needed := "–"

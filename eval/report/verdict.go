@@ -42,7 +42,11 @@ func (b *builder) verdict() (sentences, terms string) {
 	if budget == 0 {
 		return "", ""
 	}
-	rows := slices.DeleteFunc(b.rank(cells, budget, false, []string{"auc"}), func(r rankRow) bool { return !r.whole })
+	same := b.twins(budget, true)
+	rows := slices.DeleteFunc(b.rank(cells, budget, false, []string{"auc"}), func(r rankRow) bool {
+		_, twin := same[r.strategy]
+		return !r.whole || twin
+	})
 	at, over := plot.Number(float64(budget), 0)+" pages", count(topics, "topic")
 	terms = "AUC: the share of hits among the pages fetched so far, averaged over the whole crawl; hits are relevant pages, but for seeds, examples and copies."
 	switch {
@@ -51,7 +55,7 @@ func (b *builder) verdict() (sentences, terms string) {
 	case len(rows) == 1:
 		return made + fmt.Sprintf("Only %s has all of its runs, so there is nothing to compare it with. At %s its mean AUC over %s is %s.", b.name(rows[0].strategy), at, over, plot.Number(rows[0].auc, 3)), terms
 	}
-	best, pairs := b.name(rows[0].strategy), len(rows)*(len(rows)-1)/2
+	best, pairs := b.championName(rows[0].strategy, same), len(rows)*(len(rows)-1)/2
 	above, p, level := b.above(cells, rows, budget)
 	terms += " p: how often chance alone would show so clear a difference (Wilcoxon's test over topics, adjusted for all " + count(pairs, "pair") + " by Holm's rule)."
 	auc := plot.Number(rows[0].auc, 3)
