@@ -129,6 +129,25 @@ func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 	return c
 }
 
+// Check tells whether the figures of a cell contradict one another, as those of a file that
+// was changed by hand: hits are harvest·n, and those of the curve at n.
+func (c *Cell) Check() error {
+	differ := func(a, b float64) bool { return math.Abs(a-b) > 1e-6*max(1, math.Abs(a)) } // NaN never does
+	for _, v := range c.Values {
+		if v.Measure != "hits" {
+			continue
+		}
+		hits := float64(v.Value)
+		if h := c.Value("harvest", v.Budget); differ(hits, h*float64(v.Budget)) {
+			return fmt.Errorf("%v hits at %d pages, but a harvest of %v", hits, v.Budget, h)
+		}
+		if i := slices.Index(c.Points, v.Budget); i >= 0 && i < len(c.Hits) && differ(hits, c.Hits[i]) {
+			return fmt.Errorf("%v hits at %d pages, but %v in the curve", hits, v.Budget, c.Hits[i])
+		}
+	}
+	return nil
+}
+
 // orders are hashes of the first pages of a run, for each of budgets, which ascend.
 func (r *Run) orders(budgets []int) map[int]string {
 	out := map[int]string{}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -165,6 +166,11 @@ func Settings() []Setting {
 		{
 			Path: "budget.until-gain", Line: "Stop when fewer relevant pages than this are expected among the next 100, by the last ones; 0 = never", Form: "N", Max: 100, Flag: "until-gain",
 			Example: "2", Resume: Anytime,
+			check: func(j *Job, bad complaint) {
+				if g := j.Budget.UntilGain; g > 0 && g < 1 {
+					bad("budget.until-gain", "%v of a page: it is a number of pages among the next 100, and no share: for %v of them give %v, and 0 for never", g, g, math.Round(100*g))
+				}
+			},
 		},
 		{
 			Path: "budget.wait-for-better", Line: "How long links that are due wait until a better one, whose host is not, brings a page; 0s = not at all", Form: "D", Default: "5s", Flag: "wait-for-better",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/topic"
@@ -13,7 +14,7 @@ import (
 
 // cosine judges by the cosine to the examples: to the nearest one (Liu & Milios 2010,
 // section 3.4: relevant if max cos ≥ γ) or to their mean (Batsakis, Petrakis & Milios
-// 2009, section 3.3). Without examples the keywords and the description stand for one.
+// 2009, section 3.3). For the likeness to keywords these stand for one.
 //
 // Its relevance is the cosine itself and no probability. The default γ is the
 // cosine that three quarters of the examples reach to the other ones; with
@@ -123,23 +124,44 @@ func SimilarityKinds() []string {
 	return []string{"tf", "tfidf", "tf-max", "tfidf-max", "keywords", "keywords-idf"}
 }
 
+// CheckSimilarity tells what a topic lacks for a kind of Similarities: examples, or
+// keywords that hold words.
+func CheckSimilarity(kind string, t *topic.Topic, a Analyzer) error {
+	switch kind {
+	case "keywords", "keywords-idf":
+		if !slices.ContainsFunc(t.Keywords, func(k string) bool { return len(text.SplitterOf(a).Words(k)) > 0 }) {
+			return fmt.Errorf("similarity %s: it is the likeness to the keywords: give keywords that hold words", kind)
+		}
+	case "tf", "tfidf", "tf-max", "tfidf-max":
+		if len(t.Examples) == 0 {
+			return fmt.Errorf("similarity %s: it is the likeness to example pages: give some, or choose the similarity judge or keywords", kind)
+		}
+	}
+	return nil
+}
+
 // Similarities returns the cosine to the topic as scorers take it: of a page
 // and of a short text, both in [0,1]. kind is "tf" or "tfidf", to the mean of
 // the examples, "tf-max" or "tfidf-max", to the nearest of them, or "keywords" or
 // "keywords-idf", to the keywords alone whatever else is known of the topic
 // (Batsakis, Petrakis & Milios 2009, sections 3.1 and 4.1).
 func Similarities(kind string, t *topic.Topic, a Analyzer) (page func(*web.Page, web.Verdict) float64, anchor func(string) float64, err error) {
+	if err := CheckSimilarity(kind, t, a); err != nil {
+		return nil, nil, err
+	}
 	switch kind {
 	case "keywords", "keywords-idf":
-		if !slices.ContainsFunc(t.Keywords, func(k string) bool { return len(text.SplitterOf(a).Words(k)) > 0 }) {
-			return nil, nil, fmt.Errorf("similarity %s: it is the likeness to the keywords: give keywords that hold words", kind)
-		}
 		t = &topic.Topic{Name: t.Name, Keywords: t.Keywords}
 		kind = map[string]string{"keywords": "tf-centroid", "keywords-idf": "tfidf-centroid"}[kind]
 	case "tf", "tfidf":
 		kind += "-centroid"
 	}
-	j, err := New("cosine-"+kind, t, Options{Analyzer: a})
+	d, ok := Describe("cosine-" + kind)
+	if !ok {
+		return nil, nil, fmt.Errorf("similarity %q is none of %s", strings.TrimSuffix(kind, "-centroid"), strings.Join(SimilarityKinds(), ", "))
+	}
+	d.Needs = []Need{NeedTopic()} // keywords stand for an example
+	j, err := d.New(Options{Topic: t, Analyzer: a})
 	if err != nil {
 		return nil, nil, err
 	}

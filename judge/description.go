@@ -112,10 +112,10 @@ func Descriptions() []Description {
 	)
 	return []Description{
 		{Name: "topic", Line: "all that the topic gives, as a calibrated probability (default)", Needs: words, Make: valid(newTopic)},
-		{Name: "cosine-tf-max", Line: "greatest cosine to an example, term frequencies", Needs: words, Make: valid(newCosine(false, false))},
-		{Name: "cosine-tf-centroid", Line: "cosine to the mean of the examples, term frequencies", Needs: words, Make: valid(newCosine(false, true))},
-		{Name: "cosine-tfidf-max", Line: "greatest cosine to an example, tf-idf", Needs: words, Make: valid(newCosine(true, false))},
-		{Name: "cosine-tfidf-centroid", Line: "cosine to the mean of the examples, tf-idf", Needs: words, Make: valid(newCosine(true, true))},
+		{Name: "cosine-tf-max", Line: "greatest cosine to an example, term frequencies", Needs: examples, Make: valid(newCosine(false, false))},
+		{Name: "cosine-tf-centroid", Line: "cosine to the mean of the examples, term frequencies", Needs: examples, Make: valid(newCosine(false, true))},
+		{Name: "cosine-tfidf-max", Line: "greatest cosine to an example, tf-idf", Needs: examples, Make: valid(newCosine(true, false))},
+		{Name: "cosine-tfidf-centroid", Line: "cosine to the mean of the examples, tf-idf", Needs: examples, Make: valid(newCosine(true, true))},
 		{Name: "keyword", Line: "BM25 of the keywords alone", Needs: keywords, Make: valid(newKeyword)},
 		{Name: "bayes", Line: "naive Bayes from the examples and the negative examples", Needs: examples, Make: valid(newBayes)},
 		{Name: "critic", Line: "naive Bayes over the classes of a taxonomy, from waggle topic train", Needs: criticNeeds(), Make: newCritic},

@@ -3,6 +3,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -295,16 +296,15 @@ type cell struct {
 	name   string // of its file
 }
 
-// kept tells whether the files of the cell are there.
+// kept tells whether the files of the cell are there, and whole.
 func (c cell) kept() bool {
-	folders := []string{cellsDir}
-	if c.Keep {
-		folders = append(folders, runsDir)
+	old, err := readCell(filepath.Join(c.dir, cellsDir, c.name))
+	if err != nil || old.Error != "" || old.Key != c.key {
+		return false
 	}
-	for _, d := range folders {
-		if _, err := os.Stat(filepath.Join(c.dir, d, c.name)); err != nil {
-			return false
-		}
+	if c.Keep {
+		b, err := os.ReadFile(filepath.Join(c.dir, runsDir, c.name))
+		return err == nil && json.Valid(b) // of one that was cut or overwritten it is not
 	}
 	return true
 }
@@ -314,7 +314,7 @@ func (c cell) make(ctx context.Context) error {
 	defer c.done()
 	path := filepath.Join(c.dir, cellsDir, c.name)
 	// A file that is damaged is made again, as one of a cell that failed.
-	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key && c.kept() {
+	if c.kept() {
 		c.made(c.key, false, false)
 		return nil
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	Workers int
 	// Revision is that of the program, which reports name; "" = not known.
 	Revision string
+	// Replace allows a folder that holds the results of another lab: see checkFolder.
+	Replace bool
 }
 
 // Outcome is what became of a run of the lab.
@@ -64,6 +66,11 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	}
 	r := &runner{File: f, dir: dir, opt: o}
 	var err error
+	if !o.Replace {
+		if err := f.checkFolder(dir); err != nil {
+			return Outcome{}, err
+		}
+	}
 	if r.thesaurus, err = f.thesaurus(); err != nil {
 		return Outcome{}, job.Mistake{Err: err}
 	}
@@ -105,6 +112,9 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	groups, err := r.distant(ctx, r.groups(webs))
 	if err != nil {
+		return Outcome{}, err
+	}
+	if err := r.checkInputs(groups); err != nil {
 		return Outcome{}, err
 	}
 	var tasks []task
@@ -437,7 +447,16 @@ func (r *runner) made(k eval.Key, now, failed bool) {
 	r.tell(k.String())
 }
 
-func readCell(path string) (eval.Cell, error) { return readJSON[eval.Cell](path) }
+// readCell reads the file of a cell. One whose figures contradict one another is damaged.
+func readCell(path string) (eval.Cell, error) {
+	c, err := readJSON[eval.Cell](path)
+	if err == nil {
+		if err = c.Check(); err != nil {
+			err = fmt.Errorf("%s is damaged (%w): run the lab again, which makes it anew", path, err)
+		}
+	}
+	return c, err
+}
 
 func readJSON[T any](path string) (v T, err error) {
 	b, err := os.ReadFile(path)
@@ -445,7 +464,7 @@ func readJSON[T any](path string) (v T, err error) {
 		return v, err
 	}
 	if err := json.Unmarshal(b, &v); err != nil {
-		return v, fmt.Errorf("%s is damaged (%w): remove it and run the lab again", path, err)
+		return v, fmt.Errorf("%s is damaged (%w): run the lab again, which makes it anew", path, err)
 	}
 	return v, nil
 }

@@ -20,6 +20,7 @@ type labRunCmd struct {
 	File    string `short:"f" required:"" placeholder:"LAB.yaml" help:"What to compare: webs, scorers, judges, budgets."`
 	Out     string `short:"o" required:"" placeholder:"DIR" help:"Folder of the results. A run that was stopped goes on where it was."`
 	Workers int    `placeholder:"N" help:"Simulations at a time (default: one a core)."`
+	Replace bool   `help:"Take a folder that holds the results of another lab file: its report is replaced, its cells stay."`
 }
 
 // Run makes the cells that are not there yet, and the report.
@@ -39,7 +40,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	defer lock.Close()
 	meter := terminal.NewMeter(io.err)
-	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.Show, Workers: c.Workers, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
+	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.Show, Workers: c.Workers, Replace: c.Replace, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
 	meter.End()

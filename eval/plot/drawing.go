@@ -38,12 +38,12 @@ var (
 	light = theme{
 		Paper: "#ffffff", Text: "#1c2126", Muted: "#5c6670", Grid: "#e3e7eb",
 		Good: "#1b7fb8", Even: "#8a939c", Bad: "#c9521c",
-		Data: "#1f6fb4", "#c8500a", "#0c8a5c", "#8b4bab", "#9c6f00", "#c2356f", "#12889a", "#66707b",
+		Data: "#1f6fb4", "#c8500a", "#0c8a5c", "#8b4bab", "#9c6f00", "#c2356f", "#12889a", "#5f7d00",
 	}
 	dark = theme{
 		Paper: "#14181c", Text: "#eceff2", Muted: "#a3adb7", Grid: "#2d343b",
 		Good: "#4aa8e0", Even: "#78828c", Bad: "#f0824c",
-		Data: "#62aef0", "#f28a4b", "#45c795", "#c793e0", "#e0b040", "#f27aa8", "#5cc8d8", "#a7b3c0",
+		Data: "#62aef0", "#f28a4b", "#45c795", "#c793e0", "#e0b040", "#f27aa8", "#5cc8d8", "#b9d65a",
 	}
 )
 

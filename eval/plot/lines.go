@@ -43,6 +43,33 @@ func inkOf(s Series) (Ink, []float64, float64) {
 	return Data + Ink(s.Color%dataInks), dashOf(s.Color), 2
 }
 
+// Apart gives series that share a colour others that are free, in their order, so that
+// dashes alone tell none of them apart as long as there are colours enough.
+func Apart(series []Series) {
+	taken := map[int]bool{}
+	for _, s := range series {
+		if !s.Mark && s.Color < dataInks {
+			taken[s.Color] = true
+		}
+	}
+	seen := map[int]bool{}
+	for i := range series {
+		s := &series[i]
+		if s.Mark {
+			continue
+		}
+		if s.Color >= dataInks || seen[s.Color] {
+			for free := range dataInks {
+				if !taken[free] {
+					s.Color = free
+					break
+				}
+			}
+		}
+		taken[s.Color], seen[s.Color] = true, true
+	}
+}
+
 // Draw lays the chart out.
 func (c Lines) Draw() *Drawing {
 	d := &Drawing{Width: orElse(c.Width, 760), Height: orElse(c.Height, 440), Title: c.Title, Description: c.describe()}
@@ -170,11 +197,11 @@ func band(d *Drawing, x, y axis, s Series) {
 		return
 	}
 	lower, upper = simplify(lower), simplify(upper)
-	// Edges tell bands apart where they overlap.
-	d.add(stroke{points: lower, ink: ink, width: .7}, stroke{points: upper, ink: ink, width: .7})
+	// Edges tell bands apart where they overlap, and are thinner than any line.
+	d.add(stroke{points: lower, ink: ink, width: .6, dash: []float64{1, 2}}, stroke{points: upper, ink: ink, width: .6, dash: []float64{1, 2}})
 	lower = slices.Clone(lower)
 	slices.Reverse(lower)
-	d.add(area{points: append(upper, lower...), ink: ink, opacity: .13})
+	d.add(area{points: append(upper, lower...), ink: ink, opacity: .1})
 }
 
 // curve draws the line of a series, and returns its last point if it has any.

@@ -300,3 +300,31 @@ func TestPNGRefusesAbsurdSizes(t *testing.T) {
 		}
 	}
 }
+
+// Lines of a chart that would share a colour are given others, as far as there are some,
+// and none is grey, as bounds are.
+func TestApart(t *testing.T) {
+	all := []Series{{Name: "a", Color: 7}, {Name: "b", Color: 15}, {Name: "c", Color: 7}, {Name: "d", Color: 2}, {Name: "U", Color: 7, Mark: true}}
+	Apart(all)
+	taken := map[int]bool{}
+	for _, s := range all[:4] {
+		if s.Color >= dataInks || taken[s.Color] {
+			t.Errorf("%s has colour %d", s.Name, s.Color)
+		}
+		taken[s.Color] = true
+	}
+	if all[0].Color != 7 || all[3].Color != 2 || all[4].Color != 7 {
+		t.Errorf("colours that nobody shares, or of a bound, were changed: %v", all)
+	}
+	for _, theme := range []theme{light, dark} {
+		for k := range dataInks {
+			var r, g, b int
+			if _, err := fmt.Sscanf(theme[int(Data)+k], "#%02x%02x%02x", &r, &g, &b); err != nil {
+				t.Fatal(err)
+			}
+			if max(r, g, b)-min(r, g, b) < 64 {
+				t.Errorf("colour %d is grey: %s", k, theme[int(Data)+k])
+			}
+		}
+	}
+}

@@ -163,6 +163,7 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 			l.Series = append(l.Series, s)
 		}
 	}
+	plot.Apart(l.Series)
 	return l
 }
 
@@ -194,6 +195,7 @@ func (b *builder) between(title string, cells []eval.Cell, keep func(strategy) b
 		}
 		l.Series = append(l.Series, series)
 	}
+	plot.Apart(l.Series)
 	return l
 }
 
@@ -203,6 +205,41 @@ const (
 	maxLines = 5
 	maxBands = 1
 )
+
+// color gives scorers their colours, which are those of every chart: the baseline has the
+// first, then come those with the highest mean AUC at the largest budget that they have.
+// So the lines that are shown most seldom share one.
+func (b *builder) color(scorers []string) {
+	auc := map[string]float64{}
+	for _, s := range scorers {
+		var all []float64
+		for _, c := range b.sound(func(c eval.Cell) bool { return c.Scorer == s && c.Judge != TruthJudge }) {
+			for _, n := range slices.Backward(b.Budgets) {
+				if v := c.Value("auc", n); !math.IsNaN(v) {
+					all = append(all, v)
+					break
+				}
+			}
+		}
+		auc[s] = mean(all)
+		if math.IsNaN(auc[s]) {
+			auc[s] = -1
+		}
+	}
+	order := slices.Clone(scorers)
+	slices.SortStableFunc(order, func(x, y string) int {
+		if (x == b.Baseline) != (y == b.Baseline) {
+			if x == b.Baseline {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(auc[y], auc[x])
+	})
+	for i, s := range order {
+		b.colors[s] = i
+	}
+}
 
 // lineName is the name of a line, with those of the strategies that it is the line of too.
 func (b *builder) lineName(s strategy, same map[strategy]strategy) string {
@@ -336,6 +373,7 @@ func (b *builder) sweep(title string, cells []eval.Cell, keep func(strategy) boo
 		}
 		l.Series = append(l.Series, series)
 	}
+	plot.Apart(l.Series)
 	return l
 }
 

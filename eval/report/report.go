@@ -349,11 +349,9 @@ func newBuilder(r Results) (*builder, error) {
 	}
 	slices.Sort(scorers)
 	slices.Sort(b.judges)
-	for i, s := range scorers {
-		b.colors[s] = i
-	}
 	b.leaveOut()
 	b.joinParts()
+	b.color(scorers)
 	return b, nil
 }
 

@@ -194,12 +194,30 @@ func best(rows []rankRow, r rankRow, column, better int) bool {
 		if !other.whole || math.IsNaN(gain) {
 			continue
 		}
+		if other.strategy != r.strategy && !separated(r, other, column, better) {
+			return false
+		}
 		if gain > eval.Tie || other.known[column] != r.known[column] {
 			return false
 		}
 		differ = differ || gain < -eval.Tie
 	}
 	return differ
+}
+
+// separated tells whether the range of a row in a column does not meet that of another:
+// of ranges that overlap none is the best. A figure without a range is no range.
+func separated(r, other rankRow, column, better int) bool {
+	if wide := func(r rankRow) bool { return r.lower[column] != r.upper[column] }; !wide(r) && !wide(other) {
+		return true
+	}
+	// Of a measure of which less is better the upper value is the lesser.
+	least, most := min(r.lower[column], r.upper[column]), max(r.lower[column], r.upper[column])
+	otherLeast, otherMost := min(other.lower[column], other.upper[column]), max(other.lower[column], other.upper[column])
+	if better > 0 {
+		return least > otherMost+eval.Tie
+	}
+	return most < otherLeast-eval.Tie
 }
 
 // optional tells whether a column is left out when it holds nothing.
@@ -304,13 +322,21 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 	value := func(s strategy, measure string) map[eval.TopicID]float64 {
 		return eval.ByTopic(cells, s.scorer, s.judge, measure, budget)
 	}
-	top := map[eval.TopicID]float64{}
+	top, ranged := map[eval.TopicID]float64{}, map[eval.TopicID][]rankRow{}
 	for _, r := range rows {
+		lower, upper := eval.LowerByTopic(cells, r.scorer, r.judge, "hits", budget), eval.UpperByTopic(cells, r.scorer, r.judge, "hits", budget)
 		for topic, v := range value(r.strategy, "hits") {
 			if of := whole[topic]; of != nil && of(r.strategy) {
 				top[topic] = max(top[topic], v)
+				ranged[topic] = append(ranged[topic], rankRow{strategy: r.strategy, lower: []float64{lower[topic]}, upper: []float64{upper[topic]}})
 			}
 		}
+	}
+	// ahead tells whether no other range of hits on a topic meets that of a strategy.
+	ahead := func(s strategy, topic eval.TopicID) bool {
+		all := ranged[topic]
+		i := slices.IndexFunc(all, func(r rankRow) bool { return r.strategy == s })
+		return i >= 0 && !slices.ContainsFunc(all, func(r rankRow) bool { return r.strategy != s && !separated(all[i], r, 0, 1) })
 	}
 	share := func(v float64, ok bool) string {
 		if !ok {
@@ -332,7 +358,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 			u, hasU := ofBound[topic.TopicID]
 			g, hasG := ofGreedy[topic.TopicID]
 			out = append(out, cell{Text: between(b.measures["hits"], lower[topic.TopicID], v, upper[topic.TopicID]), Sub: share(u, hasU) + " · " + share(g, hasG),
-				Number: true, Strong: v >= top[topic.TopicID]-eval.Tie && len(rows) > 1 && whole[topic.TopicID](r.strategy)})
+				Number: true, Strong: v >= top[topic.TopicID]-eval.Tie && len(rows) > 1 && ahead(r.strategy, topic.TopicID)})
 		}
 		t.Rows = append(t.Rows, out)
 	}

@@ -544,3 +544,31 @@ func TestBetween(t *testing.T) {
 		}
 	}
 }
+
+// Of ranges that overlap none is marked as the best.
+func TestRangesThatOverlap(t *testing.T) {
+	row := func(name string, low, high float64) rankRow {
+		return rankRow{strategy: strategy{name, "topic"}, lower: []float64{low}, values: []float64{low}, upper: []float64{high}, known: []int{1}, whole: true}
+	}
+	for _, c := range []struct {
+		rows   []rankRow
+		better int
+		want   string // marked
+	}{
+		{[]rankRow{row("a", 4, 55), row("b", 0, 68)}, 1, ""},
+		{[]rankRow{row("a", 60, 70), row("b", 0, 55)}, 1, "a"},
+		{[]rankRow{row("a", 4, 4), row("b", 3, 3)}, 1, "a"},
+		{[]rankRow{row("a", 4, 4), row("b", 3, 9)}, 1, ""},
+		{[]rankRow{row("a", .9, .5), row("b", .4, .3)}, -1, "b"},
+	} {
+		marked := ""
+		for _, r := range c.rows {
+			if best(c.rows, r, 0, c.better) {
+				marked += r.scorer
+			}
+		}
+		if marked != c.want {
+			t.Errorf("%v: %q is marked, want %q", c.rows, marked, c.want)
+		}
+	}
+}
