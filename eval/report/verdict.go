@@ -130,7 +130,11 @@ func (b *builder) silence(cells []eval.Cell, rows []rankRow, budget, topics int)
 	pairs := float64(len(rows) * (len(rows) - 1) / 2)
 	// The least p of n topics is 2/2ⁿ, where all differences have one sign.
 	if need := int(math.Floor(math.Log2(2*pairs/certain))) + 1; topics < need {
-		return fmt.Sprintf("%s are too few for that, whatever was found: with %d strategies at least %d are needed.", count(topics, "topic"), len(rows), need)
+		are := "are"
+		if topics == 1 {
+			are = "is"
+		}
+		return fmt.Sprintf("%s %s too few for that, whatever was found: with %d strategies at least %d are needed.", count(topics, "topic"), are, len(rows), need)
 	}
 	first, next := rows[0].strategy, rows[1].strategy
 	ids, x, y := eval.Pair(eval.ByTopic(cells, first.scorer, first.judge, "auc", budget), eval.ByTopic(cells, next.scorer, next.judge, "auc", budget))

@@ -74,6 +74,9 @@ func Format(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 // document or lab file it takes the cells of that file alone.
 func Open(path string) (*Table, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no document or folder %s: give one of the results, such as docs/results", path)
+	}
 	if err != nil {
 		return nil, err
 	}

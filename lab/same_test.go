@@ -1,0 +1,134 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// A folder takes the results of one lab: what its cells are made of may not change.
+func TestFolderOfAnotherLab(t *testing.T) {
+	web := "webs: [{path: " + small(t) + ", topics: [bees], budgets: [10]}]\n"
+	file := web + "scorers: [breadth-first, {name: fish-search, set: {width: 2}}]\n"
+	dir := t.TempDir()
+	if _, err := read(t, file).Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(dir, labFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, want string }{
+		{file + "label-noise: 0.3\n", "label-noise changed"},
+		{file + "outside: fail\nseed: 3\n", "outside, seed changed"},
+		{strings.Replace(file, "width: 2", "width: 3", 1), "scorer fish-search changed"},
+		{strings.Replace(file, "[10]", "[20]", 1), "changed"},
+		{file + "example-count: 1\n", "example-count changed"},
+	} {
+		_, err := read(t, c.file).Run(t.Context(), dir, Options{})
+		var wrong job.Mistake
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "give another folder, or --replace") {
+			t.Errorf("%v\nwant %s", err, c.want)
+		}
+	}
+	if now, err := os.ReadFile(filepath.Join(dir, labFile)); err != nil || string(now) != string(kept) {
+		t.Errorf("what was refused changed the kept file: %v", err)
+	}
+	for _, same := range []string{
+		file, file + "title: Fishes\nnotes: [all]\nmeasures: [hits]\nrepeats: 2\nkeep-runs: true\n",
+		strings.Replace(file, "[breadth-first,", "[breadth-first, random,", 1), web + "scorers: [breadth-first]\n", file + "judges: [topic, keyword]\n",
+	} {
+		if _, err := read(t, same).Run(t.Context(), dir, Options{}); err != nil {
+			t.Errorf("%s\n%v", same, err)
+		}
+	}
+	if out, err := read(t, file+"label-noise: 0.3\n").Run(t.Context(), dir, Options{Replace: true}); err != nil || out.Made != out.Cells {
+		t.Errorf("with Replace: %+v, %v", out, err)
+	}
+}
+
+// A file of a cell or of its run that was cut, overwritten or changed by hand is not
+// counted: the run makes it again, and the report names it.
+func TestDamagedCells(t *testing.T) {
+	f := read(t, "webs: [{path: "+small(t)+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first, random]\nkeep-runs: true\n")
+	dir := t.TempDir()
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		folder  string
+		change  func([]byte) []byte
+		refused string // by the report
+	}{
+		{runsDir, func(b []byte) []byte { return b[:100] }, ""},
+		{cellsDir, func(b []byte) []byte { return b[:100] }, "is damaged"},
+		{cellsDir, func([]byte) []byte { return []byte("garbage") }, "is damaged"},
+		{cellsDir, func(b []byte) []byte {
+			var c map[string]any
+			if err := json.Unmarshal(b, &c); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range c["values"].([]any) {
+				if v := v.(map[string]any); v["measure"] == "hits" {
+					v["value"] = 99
+				}
+			}
+			b, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}, "99 hits at 10 pages, but a harvest of"},
+	} {
+		names, err := filepath.Glob(filepath.Join(dir, c.folder, "*random*.json"))
+		if err != nil || len(names) != 1 {
+			t.Fatal(names, err)
+		}
+		whole, err := os.ReadFile(names[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(names[0], c.change(whole), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.results(dir); c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused) ||
+			!strings.Contains(err.Error(), names[0]) || !strings.Contains(err.Error(), "run the lab again, which makes it anew")) {
+			t.Errorf("the report of a damaged cell: %v", err)
+		}
+		if out, err := f.Run(t.Context(), dir, Options{}); err != nil || out != (Outcome{Cells: 2, Made: 1}) {
+			t.Errorf("%s: %+v, %v", c.folder, out, err)
+		}
+		if now, err := os.ReadFile(names[0]); err != nil || string(now) != string(whole) {
+			t.Errorf("%s was not made again: %v", names[0], err)
+		}
+	}
+}
+
+// What goes by examples or keywords is refused for a topic without any, before a cell
+// is made.
+func TestTopicsWithoutExamples(t *testing.T) {
+	bare := buildTree(t, "cars have engines and wheels", strings.ReplaceAll(treeFile, `examples: ["http://a.example/7"], `, ""))
+	mute := buildTree(t, "cars have engines and wheels", strings.ReplaceAll(treeFile, "keywords: [honey bee, waggle dance], ", ""))
+	for _, c := range []struct{ web, more, want string }{
+		{bare, "judges: [cosine-tf-max]\nscorers: [breadth-first]\n", "tree/bees: judge cosine-tf-max: it learns from example pages: give some, or choose the judge topic"},
+		{bare, "judges: [topic, bayes]\nscorers: [breadth-first]\n", "tree/bees: judge bayes: it learns from example pages"},
+		{bare, "baseline: waggle\nscorers: [lm10-bfs, waggle]\n", "tree/bees: lm10-bfs: similarity tf-max: it is the likeness to example pages: give some, or choose the similarity judge or keywords"},
+		{mute, "judges: [keyword]\nscorers: [breadth-first]\n", "tree/bees: judge keyword: the topic has no keywords"},
+		{mute, "scorers: [breadth-first, {name: best-first-both, similarity: keywords}]\n", "similarity keywords: it is the likeness to the keywords: give keywords that hold words"},
+	} {
+		dir := t.TempDir()
+		_, err := read(t, "webs: [{path: "+c.web+", topics: [bees], budgets: [10]}]\n"+c.more).Run(t.Context(), dir, Options{})
+		var wrong job.Mistake
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v\nwant %s", err, c.want)
+		}
+		if made, _ := filepath.Glob(filepath.Join(dir, cellsDir, "*")); len(made) > 0 {
+			t.Errorf("%d cells were made", len(made))
+		}
+	}
+}
