@@ -3,15 +3,16 @@ package lab
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/score"
 )
 
@@ -323,23 +324,18 @@ func TestResultFiles(t *testing.T) {
 
 // Cells that fail end no lab, and say why.
 func TestFailedCell(t *testing.T) {
-	web := small(t)
-	b, err := os.ReadFile(filepath.Join(web, "web.yaml"))
+	broken := score.Description{Name: "broken", Line: "never", Make: func(score.Options) (score.Scorer, error) { return nil, errors.New("it cannot be made") }}
+	f, err := Parse("lab.yaml", []byte("webs: [{path: "+small(t)+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first, broken]\n"), job.Strategies{Scorers: []score.Description{broken}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b = regexp.MustCompile(`(?m)^ *keywords:.*\n`).ReplaceAll(b, nil)
-	if err := os.WriteFile(filepath.Join(web, "web.yaml"), b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f := read(t, "webs: [{path: "+web+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first, infospiders-like]\n")
 	dir := t.TempDir()
-	out, err := f.Run(t.Context(), dir, Options{}) // agents without a keyword
+	out, err := f.Run(t.Context(), dir, Options{})
 	if err != nil || out != (Outcome{Cells: 2, Made: 2, Failed: 1}) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	r, err := f.results(dir)
-	if err != nil || len(r.Cells) != 2 || r.Cells[0].Error != "" || !strings.Contains(r.Cells[1].Error, "keywords") {
+	if err != nil || len(r.Cells) != 2 || r.Cells[0].Error != "" || !strings.Contains(r.Cells[1].Error, "it cannot be made") {
 		t.Errorf("%+v, %v", r.Cells, err)
 	}
 }
