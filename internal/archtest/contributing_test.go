@@ -51,7 +51,7 @@ func TestContributing(t *testing.T) {
 		return text[:end] + row + text[end:]
 	}
 	texts["score/longanchor.go"] = "package score\n\nimport \"github.com/waggle-crawler/waggle/web\"\n\nvar _ Scorer = longAnchor{}\n\n" + code[0] + code[2] + "\nvar _ = description\n"
-	texts["score/description.go"] = withRow("score/description.go", "Descriptions", code[1])
+	texts["score/description.go"] = withRow("score/description.go", "scorers", code[1])
 	texts["judge/mention.go"] = `package judge
 
 import (

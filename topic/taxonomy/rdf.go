@@ -43,10 +43,9 @@ type Dump struct {
 //
 // Real dumps hold broken UTF-8, control characters that XML forbids, a bare <
 // and the markup of editors' notes (<b>, <a href=…>): these are replaced or
-// taken out, and counted. A record that cannot be taken, as its topic has no name or its
-// tag is too long, is left out and told of. What is broken as a tree of elements is an error
-// that names file and line, as is a file that ends too early, unless Options.Partial takes it
-// as far as it goes.
+// taken out, and counted. A record that cannot be taken is left out and told of. What is
+// broken as a tree of elements is an error that names file and line, as is a file that ends
+// too early, unless Options.Partial takes it as far as it goes.
 func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from an Open Directory dump")
 	if err != nil {
