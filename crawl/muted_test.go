@@ -180,7 +180,7 @@ func TestKilledWhileUnmuted(t *testing.T) {
 					d.undone = run == 0 && a.Do == event.Undo
 				}
 			}
-			c.Log = logged(listen)
+			c.Log = logFunc(listen)
 			how, err := toTheEnd(t, c, s, got)
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
@@ -206,14 +206,14 @@ func TestKilledWhileUnmuted(t *testing.T) {
 	}
 }
 
-// logged is a log that tells of events before their turn.
-type logged func(event.Event)
+// logFunc is a log that tells of events before their turn.
+type logFunc func(event.Event)
 
-func (l logged) Append(events ...event.Event) ([]byte, error) {
+func (l logFunc) Append(events ...event.Event) ([]byte, error) {
 	for _, e := range events {
 		l(e)
 	}
 	return nil, nil
 }
 
-func (logged) Sync() error { return nil }
+func (logFunc) Sync() error { return nil }

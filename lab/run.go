@@ -114,9 +114,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := r.checkInputs(groups); err != nil {
-		return Outcome{}, err
-	}
+	r.facts.Notes = append(r.facts.Notes, r.lacking(groups)...)
 	var tasks []task
 	wanted := map[*labWeb]bool{} // those with cells to be made
 	for i := 0; i < len(groups); i += r.Repeats {

@@ -132,12 +132,11 @@ func (f *File) inForce() (map[string]string, error) {
 	return out, nil
 }
 
-// checkInputs refuses judges, scorers and likenesses that go by examples or keywords of
-// topics that have none.
-func (r *runner) checkInputs(groups []*group) error {
-	var errs []error
+// lacking tells, before the first cell, of judges, scorers and likenesses that go by examples or
+// keywords of topics that have none: their cells will fail.
+func (r *runner) lacking(groups []*group) (notes []string) {
 	bad := func(at string, g *group, why error) {
-		errs = append(errs, fmt.Errorf("%s: %s: %w", at, g.id(), why))
+		notes = append(notes, fmt.Sprintf("%s: %s: %v; its cells fail", at, g.id(), why))
 	}
 	for _, g := range groups {
 		if g.repeat > 0 {
@@ -165,14 +164,11 @@ func (r *runner) checkInputs(groups []*group) error {
 			}
 		}
 	}
-	if len(errs) == 0 {
-		return nil
-	}
 	const most = 5 // of many topics the first tell enough
-	if n := len(errs); n > most {
-		errs = append(errs[:most], fmt.Errorf("and so of %d others", n-most))
+	if n := len(notes); n > most {
+		notes = append(notes[:most], fmt.Sprintf("and so of %d others", n-most))
 	}
-	return job.Mistake{Err: errors.Join(errs...)}
+	return notes
 }
 
 // missing is what a scorer lacks of a topic, nil if nothing.

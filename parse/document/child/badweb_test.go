@@ -22,7 +22,7 @@ import (
 // end do not go on without end.
 func TestBadDocuments(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiling PDFium takes two seconds")
+		t.Skip("compiles PDFium: leave out -short")
 	}
 	bad, err := badweb.Start()
 	if err != nil {

@@ -229,7 +229,7 @@ func TestEndsWithItsInput(t *testing.T) {
 // are cut or refused. TestBadDocuments has those that take memory and time.
 func TestPDF(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiling PDFium takes two seconds")
+		t.Skip("compiles PDFium: leave out -short")
 	}
 	p := newPool(t, Options{Workers: 1, Time: 10 * time.Second, Cache: machineCode})
 	html, cut, err := p.HTML(document.PDF, pdftest.Page("The waggle dance", "http://a.example/"), "")
