@@ -22,8 +22,8 @@ import (
 func TestOlderEngine(t *testing.T) {
 	mine := (&doneRecord{worker: "me", taken: true}).encode()
 	theirs := (&doneRecord{worker: "other", taken: true}).encode()
-	link := linkRecords(0, []web.Candidate{{URL: page(t, 0, "1"), Priority: 1}})[0]
-	link2 := linkRecords(0, []web.Candidate{{URL: page(t, 0, "2"), Priority: 1}})[0]
+	link := linkRecords(linkRecord{}, []web.Candidate{{URL: page(t, 0, "1"), Priority: 1}})[0]
+	link2 := linkRecords(linkRecord{}, []web.Candidate{{URL: page(t, 0, "2"), Priority: 1}})[0]
 	lesson := (&forAll{worker: "other", lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode()
 	act := func(do event.Verb) []byte {
 		b, err := encodeAct("other", 1, event.Act{Do: do})
@@ -116,7 +116,7 @@ func TestOtherFormat(t *testing.T) {
 	}
 	w := New(t.Context(), Options{Engine: m, Name: "w"})
 	err := w.Open(t.Context(), frontier.NewMemory(frontier.Options{}), Crawl{})
-	if err == nil || !strings.Contains(err.Error(), "messages have format 1, where this one has 2") {
+	if err == nil || !strings.Contains(err.Error(), "messages have format 1, where this one has 3") {
 		t.Errorf("joined with %v", err)
 	}
 	if err := w.Close(""); err != nil {

@@ -130,6 +130,7 @@ func (w *Worker) round(k *keeper) error {
 	}
 	if len(c.Give) > 0 {
 		w.signal()
+		w.poke()
 	}
 	if err != nil {
 		return err
@@ -288,6 +289,9 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session], own.Pages)
 	}
 	w.addresses.hear(elsewhere)
+	w.mu.Lock()
+	w.hearers = len(elsewhere)
+	w.mu.Unlock()
 	x, err := w.e.Get(ctx, keyOver)
 	if err != nil {
 		return err

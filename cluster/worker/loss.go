@@ -267,6 +267,7 @@ func (w *Worker) giveStale() {
 		if !h.giving && w.stale(n, h.view) && !slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n }) {
 			w.changes = append(w.changes, change{give: n})
 			w.signal()
+			w.poke()
 		}
 	}
 }

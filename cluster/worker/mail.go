@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,11 +57,17 @@ func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
 		}
 		w.moved = at[0]
 	}
-	if len(done) != 1 { // no record holds them all
-		if err := w.post(append(m.Links, own...), m.Lessons); err != nil || len(done) == 0 {
+	if len(done) == 0 {
+		_, err := w.post(linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, m.Links, w.routes.of))
+		w.keepBack(nil, nil, m.Lessons)
+		return errors.Join(err, w.forward(false))
+	}
+	if len(done) > 1 { // no record holds them all
+		all := append(m.Links, own...)
+		if _, err := w.post(linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, all, w.routes.of)); err != nil {
 			return err
 		}
-		m.Links, m.Lessons, own = nil, nil, nil
+		m.Links, own = nil, nil
 	}
 	for _, r := range done {
 		var err error
@@ -237,6 +244,11 @@ func (w *Worker) letters(m *crawl.Mail) {
 		if l.shard < 0 {
 			m.Lessons, m.Moved = append(m.Lessons, l.lessons...), append(m.Moved, l.moved...)
 			all = view{Last: l.place, Sum: l.sum}
+			w.links -= len(l.told)
+			for j := range l.told {
+				m.Links = append(m.Links, w.own(&l.told[j])...)
+			}
+			w.missed(l.live)
 			continue
 		}
 		if l.after > all.Last {
@@ -248,7 +260,10 @@ func (w *Worker) letters(m *crawl.Mail) {
 		if held == nil || held.gen != l.gen || held.giving {
 			continue
 		}
-		m.Links = append(m.Links, l.links...)
+		// What was told, and taken in by that, is not looked up once more.
+		if l.worker == w.self.Worker || l.from <= held.live || l.till > all.Last {
+			m.Links = append(m.Links, l.links...)
+		}
 		switch {
 		case l.done:
 			held.Done = max(held.Done, l.place)
@@ -263,6 +278,35 @@ func (w *Worker) letters(m *crawl.Mail) {
 	}
 	w.inbox = kept
 	w.room.Broadcast()
+}
+
+// own is what a section holds of links for this worker. w.mu is held.
+func (w *Worker) own(s *section) []web.Candidate {
+	held := w.holds[s.shard]
+	if held == nil || held.giving {
+		return nil
+	}
+	links, err := s.read()
+	if err != nil {
+		w.o.Note(fmt.Sprintf("links to shard %d that a worker told of are left out: %v", s.shard, err))
+	}
+	return links
+}
+
+// missed notes that links to shards may have been told while nobody took them in. w.mu is held.
+func (w *Worker) missed(live []int) {
+	if len(live) == 0 {
+		return
+	}
+	is := make(map[int]bool, len(live))
+	for _, n := range live {
+		is[n] = true
+	}
+	of := func(c web.Candidate) bool { return is[w.routes.of(c.URL.Host())] }
+	if slices.ContainsFunc(w.outbox.told, of) || slices.ContainsFunc(w.outbox.others, of) {
+		w.outbox.asked = true
+		w.signal()
+	}
 }
 
 // change carries out changes that wait: a shard that is to be given, as far as it can, or
@@ -324,6 +368,7 @@ func (w *Worker) live(n int, v view) {
 	w.mu.Lock()
 	w.taking--
 	w.inbox = append(w.inbox, l)
+	w.poke()
 	w.links += len(l.links)
 	w.started = append(w.started, n)
 	begin := w.taking == 0 || len(w.started) >= readTogether
@@ -371,22 +416,48 @@ func (w *Worker) signal() {
 	}
 }
 
-// pulse wakes the driver while something waits for it: not for each letter.
+// poke has pulse look at what waits.
+func (w *Worker) poke() {
+	select {
+	case w.waits <- struct{}{}:
+	default:
+	}
+}
+
+// pulse wakes the driver for what waits for it: not for each letter, and not while nothing waits.
 func (w *Worker) pulse() {
-	for t := time.NewTicker(mailEvery); ; {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for early := time.Duration(0); ; {
+		var due <-chan time.Time
+		if left, is := w.due(); is {
+			t.Reset(max(left, early))
+			due = t.C
+		}
 		select {
 		case <-w.ctx.Done():
-			t.Stop()
 			return
-		case <-t.C:
-		}
-		w.mu.Lock()
-		waits := len(w.inbox)+len(w.changes) > 0
-		w.mu.Unlock()
-		if waits || w.keptBack.Load() {
-			w.signal()
+		case <-w.waits:
+			early = 0
+		case <-due:
+			if left, is := w.due(); is && left <= mailEvery {
+				w.signal()
+			}
+			early = mailEvery
 		}
 	}
+}
+
+// due is when the driver is to be woken for what waits, if anything does.
+func (w *Worker) due() (left time.Duration, is bool) {
+	w.mu.Lock()
+	waits := len(w.inbox)+len(w.changes) > 0
+	w.mu.Unlock()
+	if waits {
+		return mailEvery, true
+	}
+	since := w.keptBack.Load()
+	return time.Until(time.Unix(0, since)) + forwardEvery, since != 0
 }
 
 // stir notes that this worker did something.
@@ -403,7 +474,7 @@ const tellEvery = 500 * time.Millisecond
 // Tell implements crawl.Peers.
 func (w *Worker) Tell(now time.Time, last bool, own func() crawl.Standing) {
 	if last { // where it fails, who has the shards next copies the links
-		_ = w.forward(true)
+		_ = w.tell(w.crowd())
 	}
 	if !last && now.Sub(w.lastTold) < tellEvery && now.After(w.lastTold) {
 		return

@@ -13,33 +13,46 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// How links get to the logs of their shards.
+// How links get to the workers that have their shards.
 //
 // By profile, most of what joining costs is sockets, acknowledgements and the client of the engine, a part for each
 // message, whatever is in it (docs/results/many-machines.md). The links of one page go to six shards or more. So the
-// record of a page (done/N) holds all links that it found, in one message with the page, and they are copied to
-// links/M later, those of many pages together:
+// record of a page (done/N) holds all links that it found, in one message with the page. Those to shards of others are
+// told to all workers, those of many pages in one message, and each takes in what is of its shards. They are
+// copied to links/M later, as those to shards held here are, many in one message for each M:
 //
 //	page ─► done/N: the page, links to N, links to other shards
-//	                                       ├─ of others ── within forwardEvery ─────────► links/M
-//	                                       └─ held here ── mostOwn, or M is to be given ─► links/M
+//	                  ├─ of others ── within forwardEvery ─► all ─┐
+//	                  └─ held here ───────────────────────────────┴─ mostOwn, or somebody has to have them ─► links/M
+//
+// Somebody has to have them where M is to be given away; where a worker says that it takes in links to shards from here
+// on, as it missed what was told before; and where this worker has nothing else to do.
 //
 // What was not copied when the worker ended is copied by who has N next, from the record on that the
 // last one of N names (doneRecord.sent). So each link is in done/M or links/M before somebody else can have M,
-// or comes to links/M behind that, where its holder reads on.
+// or comes to links/M behind that, where its holder reads on. What is told is only for the sake of time: nothing
+// is rebuilt of it.
 const (
 	// forwardEvery is how long a link to a shard of another worker, or a lesson, is kept back at most.
 	forwardEvery = 250 * time.Millisecond
-	// mostOwn is how many links to other shards that this worker holds are kept back.
+	// mostOwn is how many links to other shards are kept back before they are copied.
 	mostOwn = 8192
+	// mostHearers is how many other workers are told of links that are for one of them: where there are more, that
+	// would cost more than a message for each shard, and links are copied within forwardEvery.
+	mostHearers = 16
 )
 
 // outbox is what was not copied yet. The driver alone uses it.
 type outbox struct {
-	others, own []web.Candidate
+	others []web.Candidate // to shards of other workers; not told yet
+	told   []web.Candidate // likewise; each is in a record of the log all between from and till
+	own    []web.Candidate // to shards held here
+	from   engine.Position
+	till   engine.Position
 	// lessons are in no record of a page: those of a worker that is killed are lost with it, but for itself.
 	lessons []crawl.Lesson
-	last    time.Time // when something for others was copied
+	last    time.Time // when something for others was told
+	asked   bool      // somebody has missed what was told
 }
 
 // sizeOf is about how many bytes a link has in a record.
@@ -65,40 +78,48 @@ func (w *Worker) away(r *doneRecord, others, own []web.Candidate) (o, p []web.Ca
 		room -= sizeOf(&r.links[i])
 	}
 	o, p = fit(others), fit(own)
-	return o, p, w.post(now, nil)
+	_, err = w.post(linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, now, w.routes.of))
+	return o, p, err
 }
 
 // keepBack notes what is to be copied.
 func (w *Worker) keepBack(others, own []web.Candidate, lessons []crawl.Lesson) {
 	o := &w.outbox
-	if len(o.others)+len(o.lessons) == 0 {
+	if len(o.others)+len(o.lessons) == 0 && len(others)+len(lessons) > 0 {
 		o.last = w.o.Clock.Now()
+		w.keptBack.Store(time.Now().UnixNano())
+		w.poke()
 	}
 	o.others, o.own, o.lessons = append(o.others, others...), append(o.own, own...), append(o.lessons, lessons...)
-	w.keptBack.Store(len(o.others)+len(o.lessons) > 0)
 }
 
-// forward copies what has been kept back for long enough; with now, all that is for others.
+// forward tells and copies what has been kept back for long enough; with now, all that is for others.
 func (w *Worker) forward(now bool) error {
 	o := &w.outbox
 	w.mu.Lock()
-	own := len(o.own) >= mostOwn || len(o.own) > 0 && slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil })
+	all := len(o.own)+len(o.told) >= mostOwn ||
+		len(o.own) > 0 && slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil })
 	w.mu.Unlock()
-	waits := len(o.others)+len(o.lessons) > 0
+	copies := all || now || o.asked
 	// The clock may have been set back.
-	if since := w.o.Clock.Now().Sub(o.last); !own && (!waits || !now && since >= 0 && since < forwardEvery) {
+	if since := w.o.Clock.Now().Sub(o.last); copies || since < 0 || since >= forwardEvery {
+		if err := w.tell(now || w.crowd()); err != nil {
+			return err
+		}
+	}
+	if !copies {
 		return nil
 	}
-	links := o.others
-	if own {
-		links = append(links, o.own...)
+	r := linkRecord{after: w.moved, worker: w.self.Worker, from: o.from, till: o.till}
+	drafts := linkDrafts(r, o.told, w.routes.of)
+	if all {
+		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, o.own, w.routes.of)...)
 	}
-	if err := w.post(links, o.lessons); err != nil {
+	if _, err := w.post(drafts); err != nil {
 		return err
 	}
-	o.others, o.lessons = nil, nil
-	w.keptBack.Store(false)
-	if !own {
+	o.told, o.asked = nil, false
+	if !all {
 		return nil
 	}
 	o.own = nil
@@ -110,24 +131,63 @@ func (w *Worker) forward(now bool) error {
 	return nil
 }
 
-// post appends links to the logs of their shards, and lessons to that of all.
-func (w *Worker) post(links []web.Candidate, lessons []crawl.Lesson) error {
+// crowd tells whether there are more workers than are told of links.
+func (w *Worker) crowd() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.hearers > mostHearers
+}
+
+// tell tells all workers what waits for them; where links are to be copied, it does that instead.
+func (w *Worker) tell(copied bool) error {
+	o := &w.outbox
+	if len(o.others)+len(o.lessons) == 0 {
+		return nil
+	}
+	links := o.others
+	if copied {
+		links = nil
+	}
 	var drafts []engine.Draft
-	for len(lessons) > 0 {
+	for left, lessons := links, o.lessons; len(left)+len(lessons) > 0; {
+		r := forAll{worker: w.self.Worker}
 		n, size := 0, 0
 		for n < len(lessons) && size < mostBytes {
 			size += len(lessons[n].Data)
 			n++
 		}
-		r := forAll{worker: w.self.Worker, lessons: lessons[:n]}
-		drafts, lessons = append(drafts, engine.Draft{Log: logAll, Data: r.encode()}), lessons[n:]
+		r.lessons, lessons = lessons[:n], lessons[n:]
+		if size < mostBytes/2 {
+			n = fitting(left)
+			r.links, left = sections(left[:n], w.routes.of), left[n:]
+		}
+		drafts = append(drafts, engine.Draft{Log: logAll, Data: r.encode()})
 	}
-	if drafts = append(drafts, linkDrafts(w.moved, links, w.routes.of)...); len(drafts) == 0 {
-		return nil
+	if copied {
+		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, o.others, w.routes.of)...)
 	}
-	at, err := w.append(drafts)
+	at, err := w.post(drafts)
 	if err != nil {
 		return err
+	}
+	if len(links) > 0 {
+		if len(o.told) == 0 {
+			o.from = slices.Min(at)
+		}
+		o.told, o.till = append(o.told, links...), slices.Max(at)
+	}
+	o.others, o.lessons = nil, nil
+	w.keptBack.Store(0)
+	return nil
+}
+
+// post appends records of links and lessons.
+func (w *Worker) post(drafts []engine.Draft) (at []engine.Position, err error) {
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	if at, err = w.append(drafts); err != nil {
+		return nil, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,22 +196,27 @@ func (w *Worker) post(links []web.Candidate, lessons []crawl.Lesson) error {
 			w.posted = engine.Record{Log: drafts[i].Log, Position: p, Data: drafts[i].Data}
 		}
 	}
-	return nil
+	return at, nil
 }
 
 // linkDrafts are the records of links, by shard.
-func linkDrafts(after engine.Position, links []web.Candidate, of func(web.Host) int) (drafts []engine.Draft) {
-	byShard := make(map[int][]web.Candidate)
-	for _, c := range links {
-		n := of(c.URL.Host())
-		byShard[n] = append(byShard[n], c)
-	}
-	for _, n := range slices.Sorted(maps.Keys(byShard)) {
-		for _, b := range linkRecords(after, byShard[n]) {
+func linkDrafts(r linkRecord, links []web.Candidate, of func(web.Host) int) (drafts []engine.Draft) {
+	by := byShard(links, of)
+	for _, n := range slices.Sorted(maps.Keys(by)) {
+		for _, b := range linkRecords(r, by[n]) {
 			drafts = append(drafts, engine.Draft{Log: logLinks(n), Data: b})
 		}
 	}
 	return drafts
+}
+
+func byShard(links []web.Candidate, of func(web.Host) int) map[int][]web.Candidate {
+	by := make(map[int][]web.Candidate)
+	for _, c := range links {
+		n := of(c.URL.Host())
+		by[n] = append(by[n], c)
+	}
+	return by
 }
 
 // passOn copies the links to other shards that holders of these found, and may not have copied. These are
@@ -168,7 +233,7 @@ func (w *Worker) passOn(ctx context.Context, took map[int]*takeover) error {
 	}
 	var links []web.Candidate
 	flush := func() error {
-		drafts := linkDrafts(last.Position, links, func(h web.Host) int { return shard.Of(h, w.plan.Shards) })
+		drafts := linkDrafts(linkRecord{after: last.Position, worker: w.self.Worker}, links, func(h web.Host) int { return shard.Of(h, w.plan.Shards) })
 		if links = nil; len(drafts) == 0 {
 			return nil
 		}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -126,49 +127,180 @@ func TestLinksBeforeGiving(t *testing.T) {
 	}
 }
 
-// What is for others goes within a quarter of a second, or when the worker has nothing else to do, those of
-// several pages together.
+// forwarding is a worker that holds shard 0 of two, and an engine.
+func forwarding(t *testing.T) (*Worker, engine.Engine) {
+	t.Helper()
+	m := engine.NewMemory()
+	w := New(t.Context(), Options{Engine: m, Name: "w"})
+	w.self.Worker = "w"
+	w.routes = newRoutes(testShards)
+	w.holds[0] = &liveShard{view: view{Last: 5}}
+	var err error
+	if w.member, err = shard.Join(t.Context(), m, shard.Options{ID: "w", Shards: testShards, Term: time.Hour, Clock: clock.System{}}); err != nil {
+		t.Fatal(err)
+	}
+	return w, m
+}
+
+// told are the links that all workers are told of, a list for each record.
+func told(t *testing.T, e engine.Engine) (out [][]string) {
+	t.Helper()
+	end, err := e.End(t.Context(), logAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Worker{e: e}
+	err = w.readTo(t.Context(), nil, map[string]engine.Position{logAll: end.Position}, func(r engine.Record) error {
+		all, err := readForAll(r.Data)
+		if err != nil {
+			return err
+		}
+		var list []string
+		for i := range all.links {
+			links, err := all.links[i].read()
+			if err != nil {
+				return err
+			}
+			for _, c := range links {
+				list = append(list, c.URL.String())
+			}
+		}
+		out = append(out, list)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What is for others is told within a quarter of a second, that of several pages together. It is copied to the logs
+// of its shards when the worker has nothing else to do, and when much waits.
 func TestForward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := engine.NewMemory()
-		w := New(t.Context(), Options{Engine: m, Name: "w"})
-		w.routes = newRoutes(testShards)
-		w.holds[0] = &liveShard{view: view{Last: 5}}
+		w, m := forwarding(t)
 		keep := func(name string) {
 			w.keepBack([]web.Candidate{{URL: page(t, 1, name), Priority: 1}}, []web.Candidate{{URL: page(t, 0, name)}}, nil)
 			if err := w.forward(false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var err error
-		if w.member, err = shard.Join(t.Context(), m, shard.Options{ID: "w", Shards: testShards, Term: time.Hour, Clock: clock.System{}}); err != nil {
-			t.Fatal(err)
-		}
 		keep("1")
 		time.Sleep(forwardEvery - time.Nanosecond)
 		keep("2")
-		if n := len(linksTo(t, m, 1)); n != 0 || !w.keptBack.Load() {
-			t.Errorf("%d links were sent early", n)
+		if list := told(t, m); len(list) != 0 || w.keptBack.Load() == 0 {
+			t.Errorf("told early: %v", list)
 		}
 		time.Sleep(time.Nanosecond)
 		keep("3")
-		if n := len(linksTo(t, m, 1)); n != 3 || w.keptBack.Load() {
-			t.Errorf("%d of 3 links were sent", n)
+		if list := told(t, m); len(list) != 1 || len(list[0]) != 3 || w.keptBack.Load() != 0 {
+			t.Errorf("told: %v", list)
 		}
-		if end, err := m.End(t.Context(), logLinks(1)); err != nil || end.Position != 1 {
-			t.Errorf("in %d records", end.Position)
+		if n := len(linksTo(t, m, 1)); n != 0 {
+			t.Errorf("%d links were copied early", n)
 		}
 		keep("4")
-		if err := w.forward(true); err != nil || len(linksTo(t, m, 1)) != 4 {
-			t.Errorf("an idle worker keeps a link back: %v", err)
+		if err := w.forward(true); err != nil || len(linksTo(t, m, 1)) != 4 || len(told(t, m)) != 1 {
+			t.Errorf("of an idle worker %d of 4 links are in the log of their shard: %v", len(linksTo(t, m, 1)), err)
 		}
 		if n := len(linksTo(t, m, 0)); n != 0 || w.holds[0].copied != 0 {
 			t.Errorf("%d own links were sent", n)
 		}
-		w.keepBack(nil, slices.Repeat([]web.Candidate{{URL: page(t, 0, "x")}}, mostOwn), nil)
-		if err := w.forward(false); err != nil || w.holds[0].copied != 5 || len(w.outbox.own) != 0 {
-			t.Errorf("own links are kept back: %d, %v", len(w.outbox.own), err)
+		w.keepBack([]web.Candidate{{URL: page(t, 1, "5"), Priority: 1}}, slices.Repeat([]web.Candidate{{URL: page(t, 0, "x")}}, mostOwn), nil)
+		if err := w.forward(false); err != nil || w.holds[0].copied != 5 || len(w.outbox.own) != 0 || len(linksTo(t, m, 1)) != 5 {
+			t.Errorf("links are kept back: %d, %v", len(w.outbox.own), err)
 		}
 		w.cancel(context.Canceled)
 	})
+}
+
+// In a crowd no worker is told of the links of all others.
+func TestForwardInCrowd(t *testing.T) {
+	for _, others := range []int{mostHearers, mostHearers + 1} {
+		w, m := forwarding(t)
+		w.hearers = others
+		w.keepBack([]web.Candidate{{URL: page(t, 1, "1"), Priority: 1}}, nil, []crawl.Lesson{{Data: []byte("x")}})
+		if err := w.tell(w.crowd()); err != nil {
+			t.Fatal(err)
+		}
+		want := [][]string{nil}
+		if others == mostHearers {
+			want = [][]string{{page(t, 1, "1").String()}}
+		}
+		if list := told(t, m); !reflect.DeepEqual(list, want) || len(linksTo(t, m, 1)) != others-mostHearers {
+			t.Errorf("%d others are told %v, %d links are copied", others, list, len(linksTo(t, m, 1)))
+		}
+		w.cancel(context.Canceled)
+	}
+}
+
+// A worker that takes a shard says so once it takes in what is told, and whoever told of links to it before, or is
+// about to, copies them.
+func TestToldBeforeTaken(t *testing.T) {
+	for _, c := range []struct {
+		live   int
+		told   bool
+		copied int
+	}{{0, true, 0}, {1, true, 1}, {1, false, 1}} {
+		w, m := forwarding(t)
+		w.keepBack([]web.Candidate{{URL: page(t, 1, "1"), Priority: 1}}, nil, nil)
+		if c.told {
+			if err := w.tell(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.put(letter{shard: -1, place: 7, live: []int{c.live}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := w.Receive(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(linksTo(t, m, 1)); n != c.copied {
+			t.Errorf("%+v: %d links are copied", c, n)
+		}
+		w.cancel(context.Canceled)
+	}
+}
+
+// A link is told and copied, and is taken in by either: by the copy where what was told is not, or may not be, here.
+func TestToldAndCopied(t *testing.T) {
+	link := []web.Candidate{{URL: page(t, 0, "1"), Priority: 1}}
+	all := letter{shard: -1, place: 10, told: sections(link, newRoutes(testShards).of)}
+	foreign := letter{shard: -1, place: 10, told: sections([]web.Candidate{{URL: page(t, 1, "1")}}, newRoutes(testShards).of)}
+	from := func(worker string, from, till engine.Position) letter {
+		return letter{shard: 0, place: 1, links: link, linkRecord: linkRecord{worker: worker, from: from, till: till}}
+	}
+	for _, c := range []struct {
+		name    string
+		live    engine.Position
+		giving  bool
+		letters []letter
+		want    int
+	}{
+		{"told", 9, false, []letter{all}, 1},
+		{"of another shard", 9, false, []letter{foreign}, 0},
+		{"of a shard to be given", 9, true, []letter{all}, 0},
+		{"told, then copied", 9, false, []letter{all, from("other", 10, 10)}, 1},
+		{"told before this worker had the shard", 9, false, []letter{from("other", 9, 9)}, 1},
+		{"some of it before", 9, false, []letter{foreign, from("other", 9, 10)}, 1},
+		{"copied by one that had not told", 9, false, []letter{foreign, from("other", 0, 0)}, 1},
+		{"the copy came first", 9, false, []letter{from("other", 10, 10), all}, 2},
+		{"told by this worker, which does not hear itself", 9, false, []letter{foreign, from("w", 10, 10)}, 1},
+	} {
+		w, _ := forwarding(t)
+		w.all.Last = 9
+		w.holds[0].live, w.holds[0].giving = c.live, c.giving
+		for _, l := range c.letters {
+			if err := w.put(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := w.Receive(t.Context())
+		if err != nil || len(m.Links) != c.want || w.links != 0 {
+			t.Errorf("%s: %d links, not %d; %d wait, %v", c.name, len(m.Links), c.want, w.links, err)
+		}
+		w.cancel(context.Canceled)
+	}
 }

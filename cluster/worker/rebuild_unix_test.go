@@ -69,7 +69,7 @@ func BenchmarkRebuild(b *testing.B) {
 		d := doneRecord{worker: "w", archive: []byte("1 1000000"), events: []byte("1000000"), done: []web.URL{at(i)}, links: links(i, i*each)}
 		d.hosts = []hostRecord{{at(i).Host(), i/sites + 1, time.Second}}
 		drafts = append(drafts, engine.Draft{Log: logDone(0), Data: d.encode()},
-			engine.Draft{Log: logLinks(0), Data: linkRecords(0, links(i, (pages+i)*each))[0]})
+			engine.Draft{Log: logLinks(0), Data: linkRecords(linkRecord{}, links(i, (pages+i)*each))[0]})
 		bytes += len(drafts[len(drafts)-1].Data) + len(drafts[len(drafts)-2].Data)
 		if len(drafts) >= 500 {
 			if _, err := e.Append(ctx, drafts...); err != nil {

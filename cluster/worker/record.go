@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
@@ -15,13 +17,15 @@ import (
 
 // The records of the logs. Texts and lists have their length before them, as uvarint.
 //
-//	links/N   'L' after links               links to hosts of shard N; to be taken in after
-//	                                        that position of the log all
+//	links/N   'L' after worker from till    links to hosts of shard N; to be taken in after that
+//	              links                     position of the log all. With from they were told in
+//	                                        records of all from there to till
 //	done/N    'T' worker                    shard N is this worker's from here on
 //	          'D' worker archive events     what a turn of it did: the marks of its stores, up
 //	              sent done hosts links     to where links to other shards were copied, addresses,
 //	              away                      states of hosts, links to N, links to other shards
-//	all       'A' worker lessons moved      for every worker
+//	all       'A' worker lessons moved      for every worker; live are shards that its worker takes
+//	              live links                links in from here on, and links have a section a shard
 //
 // Those of links and of all are read by everybody. So what they hold is checked as what
 // a page holds is.
@@ -42,6 +46,7 @@ const (
 	mostWait    = 24 * time.Hour // of a host
 	mostPages   = 1_000_000_000  // of a host
 	mostLosses  = 1 << 20
+	mostShards  = 1 << 16
 )
 
 // doneRecord is a record of a shard's holder.
@@ -115,29 +120,48 @@ func readDoneRecord(b []byte, links bool) (r doneRecord, err error) {
 	return r, in.End()
 }
 
+// linkRecord is what comes before the links in a record of links to one shard.
+type linkRecord struct {
+	after  engine.Position
+	worker string // that wrote it
+	// from and till are positions of the log all: each of the links is in a record between them, by the same
+	// worker. From is 0 where that is not so.
+	from, till engine.Position
+}
+
 // linkRecords are the records of links to one shard.
-func linkRecords(after engine.Position, links []web.Candidate) (records [][]byte) {
+func linkRecords(r linkRecord, links []web.Candidate) (records [][]byte) {
+	head := binary.AppendUvarint([]byte{kindLinks}, uint64(r.after))
+	head = wire.AppendString(head, r.worker)
+	head = binary.AppendUvarint(head, uint64(r.from))
+	head = binary.AppendUvarint(head, uint64(r.till))
 	for len(links) > 0 {
-		n, size := 0, 0
-		for n < len(links) && n < mostLinks && size < mostBytes {
-			size += sizeOf(&links[n])
-			n++
-		}
-		records = append(records, appendLinks(binary.AppendUvarint([]byte{kindLinks}, uint64(after)), links[:n]))
+		n := fitting(links)
+		records = append(records, appendLinks(slices.Clip(head), links[:n]))
 		links = links[n:]
 	}
 	return records
 }
 
+// fitting is how many of the first links a record has room for.
+func fitting(links []web.Candidate) (n int) {
+	for size := 0; n < len(links) && n < mostLinks && size < mostBytes; n++ {
+		size += sizeOf(&links[n])
+	}
+	return n
+}
+
 // readLinkRecord reads links that others found.
-func readLinkRecord(b []byte) (after engine.Position, links []web.Candidate, err error) {
+func readLinkRecord(b []byte) (r linkRecord, links []web.Candidate, err error) {
 	in := wire.NewReader(b)
 	if kind := in.Byte(); in.Err() == nil && kind != kindLinks {
-		return 0, nil, fmt.Errorf("a record of the unknown kind %q", kind)
+		return r, nil, fmt.Errorf("a record of the unknown kind %q", kind)
 	}
-	after = engine.Position(in.Number(math.MaxInt64))
+	r.after = engine.Position(in.Number(math.MaxInt64))
+	r.worker = in.String()
+	r.from, r.till = engine.Position(in.Number(math.MaxInt64)), engine.Position(in.Number(math.MaxInt64))
 	links = readLinks(in)
-	return after, links, in.End()
+	return r, links, in.End()
 }
 
 // appendLinks writes links:
@@ -246,6 +270,30 @@ type forAll struct {
 	worker  string
 	lessons []crawl.Lesson
 	moved   []web.URL
+	live    []int
+	links   []section
+}
+
+// section is the links to hosts of one shard, as they are in the record: a worker reads those of its own shards.
+type section struct {
+	shard int
+	links []byte // as appendLinks writes them
+}
+
+// sections are links by shard.
+func sections(links []web.Candidate, of func(web.Host) int) (out []section) {
+	by := byShard(links, of)
+	for _, n := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, section{n, appendLinks(nil, by[n])})
+	}
+	return out
+}
+
+// read reads the links.
+func (s *section) read() ([]web.Candidate, error) {
+	in := wire.NewReader(s.links)
+	links := readLinks(in)
+	return links, in.End()
 }
 
 func (r *forAll) encode() []byte {
@@ -262,6 +310,15 @@ func (r *forAll) encode() []byte {
 	for _, u := range r.moved {
 		b = wire.AppendString(b, u.String())
 	}
+	b = binary.AppendUvarint(b, uint64(len(r.live)))
+	for _, n := range r.live {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.links)))
+	for i := range r.links {
+		b = binary.AppendUvarint(b, uint64(r.links[i].shard))
+		b = wire.AppendString(b, string(r.links[i].links))
+	}
 	return b
 }
 
@@ -276,6 +333,12 @@ func readForAll(b []byte) (r forAll, err error) {
 	}
 	for range in.Count(1) {
 		r.moved = append(r.moved, readURL(in))
+	}
+	for range in.Count(1) {
+		r.live = append(r.live, in.Number(mostShards))
+	}
+	for range in.Count(2) {
+		r.links = append(r.links, section{in.Number(mostShards), in.Take(in.Count(1))})
 	}
 	return r, in.End()
 }

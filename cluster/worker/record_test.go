@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,7 +53,7 @@ func TestRoomForWhatLinksWaitFor(t *testing.T) {
 		w := New(t.Context(), Options{Engine: engine.NewMemory()})
 		w.holds[0] = &liveShard{gen: 1}
 		const after = 7
-		full := letter{shard: 0, gen: 1, place: 1, after: after, links: make([]web.Candidate, mostInbox)}
+		full := letter{shard: 0, gen: 1, place: 1, linkRecord: linkRecord{after: after}, links: make([]web.Candidate, mostInbox)}
 		for _, l := range []letter{full, {shard: -1, place: after}} {
 			if err := w.put(l); err != nil {
 				t.Fatal(err)
@@ -84,10 +85,11 @@ func TestRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		links := drawLinks(t)
 		if len(links) > 0 {
-			for _, b := range linkRecords(7, links) {
-				after, got, err := readLinkRecord(b)
-				if err != nil || after != 7 || !reflect.DeepEqual(got, links) {
-					t.Fatalf("%v\n got %d %+v\nwant 7 %+v", err, after, got, links)
+			head := linkRecord{after: 7, worker: "w", from: 8, till: 1 << 40}
+			for _, b := range linkRecords(head, links) {
+				r, got, err := readLinkRecord(b)
+				if err != nil || r != head || !reflect.DeepEqual(got, links) {
+					t.Fatalf("%v\n got %v %+v\nwant %v %+v", err, r, got, head, links)
 				}
 			}
 		}
@@ -112,8 +114,23 @@ func TestRecords(t *testing.T) {
 			all.moved = []web.URL{drawURL(t, "moved")}
 			all.lessons = []crawl.Lesson{{Judge: rapid.Bool().Draw(t, "judge"), Data: append([]byte{1}, drawBytes(t, "lesson")...)}}
 		}
+		if rapid.Bool().Draw(t, "live") {
+			all.live = []int{0, 3, mostShards}
+		}
+		routes := newRoutes(testShards)
+		all.links = sections(links, routes.of)
 		if got, err := readForAll(all.encode()); err != nil || !reflect.DeepEqual(got, all) {
 			t.Fatalf("%v\n got %+v\nwant %+v", err, got, all)
+		}
+		n := 0
+		for i := range all.links {
+			of, err := all.links[i].read()
+			if n += len(of); err != nil || slices.ContainsFunc(of, func(c web.Candidate) bool { return routes.of(c.URL.Host()) != all.links[i].shard }) {
+				t.Fatalf("%v: of shard %d are %v", err, all.links[i].shard, of)
+			}
+		}
+		if n != len(links) {
+			t.Fatalf("%d of %d links", n, len(links))
 		}
 	})
 }
@@ -126,10 +143,11 @@ func FuzzRecords(f *testing.F) {
 		f.Fatal(err)
 	}
 	links := []web.Candidate{{URL: u, From: u, Kind: web.LinkA, Priority: 0.5, Features: []byte{1}}, {URL: u, Kind: web.LinkSeed}}
-	f.Add(linkRecords(3, links)[0])
+	f.Add(linkRecords(linkRecord{after: 3, worker: "w", from: 4, till: 5}, links)[0])
 	f.Add((&doneRecord{worker: "w", taken: true}).encode())
 	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links, sent: 9, away: links}).encode())
 	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
+	f.Add((&forAll{worker: "w", live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, links, err := readLinkRecord(b); err == nil {
 			for _, c := range links {
@@ -145,6 +163,10 @@ func FuzzRecords(f *testing.F) {
 				}
 			}
 		}
-		readForAll(b)
+		if all, err := readForAll(b); err == nil {
+			for i := range all.links {
+				all.links[i].read()
+			}
+		}
 	})
 }

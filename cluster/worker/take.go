@@ -265,6 +265,7 @@ func (w *Worker) takeNew(list []int) {
 		w.changes = append(w.changes, change{takeover: took[n]})
 	}
 	w.signal()
+	w.poke()
 }
 
 // hold makes a shard live. What holders before this one found was passed on (passOn).
@@ -272,7 +273,7 @@ func (w *Worker) hold(n int, v view) *liveShard {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gen++
-	h := &liveShard{view: v, copied: v.Last, gen: w.gen}
+	h := &liveShard{view: v, copied: v.Last, live: w.all.Last, gen: w.gen}
 	w.holds[n] = h
 	return h
 }
@@ -297,11 +298,16 @@ func (w *Worker) read(list []int) {
 	}
 	w.mu.Unlock()
 	w.background.Go(func() {
+		said := forAll{worker: w.self.Worker, live: list}
+		if _, err := w.e.Append(w.ctx, engine.Draft{Log: logAll, Data: said.encode()}); err != nil {
+			w.fail(err)
+			return
+		}
 		err := w.e.Read(w.ctx, links, func(r engine.Record) error {
 			n := of[r.Log]
 			l := letter{shard: n, gen: gens[n], place: r.Position, sum: sum(r.Data)}
 			var err error
-			if l.after, l.links, err = readLinkRecord(r.Data); err != nil {
+			if l.linkRecord, l.links, err = readLinkRecord(r.Data); err != nil {
 				w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 			}
 			return w.put(l)
@@ -335,8 +341,9 @@ func (w *Worker) readAll() {
 		case err != nil:
 			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 		case a.worker != w.self.Worker:
-			l.lessons, l.moved = a.lessons, a.moved
+			l.lessons, l.moved, l.told = a.lessons, a.moved, a.links
 		}
+		l.live = a.live // this worker's own, too: it may keep links back to shards that it took later
 		return w.put(l)
 	})
 	w.fail(err)
@@ -352,14 +359,17 @@ const mostInbox = 20_000
 func (w *Worker) put(l letter) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.ctx.Err() == nil && (len(l.links) > 0 && w.links >= mostInbox || len(w.inbox) >= 2*mostInbox) {
+	for w.ctx.Err() == nil && (len(l.links)+len(l.told) > 0 && w.links >= mostInbox || len(w.inbox) >= 2*mostInbox) {
 		w.room.Wait()
 	}
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
+	if len(w.inbox) == 0 {
+		w.poke()
+	}
 	w.inbox = append(w.inbox, l)
-	w.links += len(l.links)
+	w.links += len(l.links) + len(l.told)
 	return nil
 }
 

@@ -4,7 +4,7 @@
 //
 //	links/N   links to hosts of shard N, that the holders of other shards found
 //	done/N    what the holder of shard N did: pages and failures, and all links that it found
-//	all       what every worker is to know
+//	all       what every worker is to know: lessons, and links until they are in links/N
 //	acts      what people told the crawl
 //
 // # A turn
@@ -88,7 +88,7 @@ type Plan struct {
 
 // format is that of the records and keys which this program reads and writes. One that others cannot
 // read, or would read otherwise, is another one.
-const format = 2
+const format = 3
 
 // Crawl is what a worker is told of the crawl that it joins.
 type Crawl struct {
@@ -147,7 +147,8 @@ type Worker struct {
 	addresses addresses // of servers
 
 	background sync.WaitGroup
-	keptBack   atomic.Bool // outbox has something for others
+	keptBack   atomic.Int64  // since when outbox has something for others, in Unix nanoseconds; 0 = it has nothing
+	waits      chan struct{} // something waits for the driver: see pulse
 	arrived    chan struct{}
 	free       chan int // shards that were handed over
 
@@ -176,6 +177,7 @@ type Worker struct {
 	idle        bool
 	activity    int
 	others      crawl.Standing
+	hearers     int // other workers that live
 	version     int
 	over        bool
 	overLosses  int // losses that were known when it was found to be over
@@ -191,21 +193,26 @@ type liveShard struct {
 	// copied is up to which record links to other shards were copied. It is Sent, which is stored, once a record
 	// behind the copies tells of it: an engine that lost them has lost that record, too.
 	copied engine.Position
+	// live is up to where the log all was taken in when the shard became live: of what is told behind that, links
+	// to its hosts are taken in.
+	live   engine.Position
 	gen    int
 	giving bool
 }
 
 // letter is a record that came.
 type letter struct {
-	shard   int // of a links log, or of the links of a done log; -1 = for all
-	gen     int
-	place   engine.Position
-	sum     uint32 // of the record
-	done    bool   // the place is one of the done log
-	after   engine.Position
+	shard int // of a links log, or of the links of a done log; -1 = for all
+	gen   int
+	place engine.Position
+	sum   uint32 // of the record
+	done  bool   // the place is one of the done log
+	linkRecord
 	links   []web.Candidate
 	lessons []crawl.Lesson
 	moved   []web.URL
+	told    []section // links to shards of anybody
+	live    []int     // shards of which a worker takes links in from here on
 }
 
 // change is something that the driver has to do for a shard.
@@ -227,7 +234,7 @@ func New(ctx context.Context, o Options) *Worker {
 		o.Note = func(string) {}
 	}
 	w := &Worker{
-		o: o, e: o.Engine, arrived: make(chan struct{}, 1), free: make(chan int, 1<<16),
+		o: o, e: o.Engine, arrived: make(chan struct{}, 1), waits: make(chan struct{}, 1), free: make(chan int, 1<<16),
 		holds: make(map[int]*liveShard), began: o.Clock.Now(),
 	}
 	w.room.L = &w.mu
