@@ -536,46 +536,6 @@ func (e *Engine) Get(ctx context.Context, key string) (x engine.Entry, err error
 	return x, err
 }
 
-// Put implements engine.Engine.
-func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.Revision) (engine.Revision, error) {
-	if err := engine.CheckValue(key, value); err != nil {
-		return 0, err
-	}
-	put := func(was uint64) (is engine.Revision, err error) {
-		m := message(e.subjects+key, value)
-		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(was))
-		if value == nil {
-			m.Header.Set("KV-Operation", "DEL")
-		}
-		err = e.publish(ctx, keyStream(e.crawl), []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
-		if value == nil {
-			is = 0
-		}
-		return is, err
-	}
-	is, err := put(uint64(was))
-	if was != 0 || !errors.Is(err, engine.ErrChanged) {
-		return is, err
-	}
-	// The key may have been removed: the server knows that as a value of its own.
-	removed := uint64(0)
-	err2 := e.again(ctx, func(ctx context.Context) error {
-		_, err := e.kv.Get(ctx, key)
-		if !errors.Is(err, jetstream.ErrKeyNotFound) {
-			return err
-		}
-		history, err := e.kv.History(ctx, key)
-		if err == nil && len(history) > 0 && history[0].Operation() != jetstream.KeyValuePut {
-			removed = history[0].Revision()
-		}
-		return err
-	})
-	if err2 != nil || removed == 0 {
-		return 0, errors.Join(err, err2)
-	}
-	return put(removed)
-}
-
 // Close implements engine.Engine.
 func (e *Engine) Close() error {
 	e.conn.Close()

@@ -2,6 +2,8 @@ package jetstream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -20,15 +22,16 @@ type keyView struct {
 
 	mu      sync.Mutex
 	entries map[string]engine.Entry
-	last    uint64        // it holds all changes up to this number of the stream
-	over    bool          // no more changes come
-	changed chan struct{} // closed at the next change
+	removed map[string]uint64 // keys without a value, which the server knows as one of that number
+	last    uint64            // it holds all changes up to this number of the stream
+	over    bool              // no more changes come
+	changed chan struct{}     // closed at the next change
 }
 
 // watchKeys begins a view. It lives on behind ctx.
 func (e *Engine) watchKeys(ctx context.Context) (*keyView, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	v := &keyView{stop: stop, reconnects: e.conn.Stats().Reconnects, entries: make(map[string]engine.Entry), changed: make(chan struct{})}
+	v := &keyView{stop: stop, reconnects: e.conn.Stats().Reconnects, entries: make(map[string]engine.Entry), removed: make(map[string]uint64), changed: make(chan struct{})}
 	inTime := context.AfterFunc(ctx, stop)
 	w, err := e.kv.WatchAll(life)
 	if !inTime() && err == nil {
@@ -67,8 +70,10 @@ func (v *keyView) take(x jetstream.KeyValueEntry) {
 	defer v.mu.Unlock()
 	if x.Operation() == jetstream.KeyValuePut {
 		v.entries[x.Key()] = engine.Entry{Key: x.Key(), Value: x.Value(), Revision: engine.Revision(x.Revision())}
+		delete(v.removed, x.Key())
 	} else {
 		delete(v.entries, x.Key())
+		v.removed[x.Key()] = x.Revision()
 	}
 	v.last = x.Revision()
 	close(v.changed)
@@ -167,6 +172,69 @@ func (e *Engine) currentKeys(ctx context.Context) (*keyView, error) {
 		return nil, err
 	}
 	return e.view, nil
+}
+
+// Put implements engine.Engine.
+func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.Revision) (engine.Revision, error) {
+	if err := engine.CheckValue(key, value); err != nil {
+		return 0, err
+	}
+	put := func(was uint64) (is engine.Revision, err error) {
+		m := message(e.subjects+key, value)
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(was))
+		if value == nil {
+			m.Header.Set("KV-Operation", "DEL")
+		}
+		err = e.publish(ctx, keyStream(e.crawl), []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		if value == nil {
+			is = 0
+		}
+		return is, err
+	}
+	if was == 0 {
+		if removed := e.removedAt(key); removed > 0 {
+			if is, err := put(removed); !errors.Is(err, engine.ErrChanged) {
+				return is, err
+			}
+		}
+	}
+	is, err := put(uint64(was))
+	if was != 0 || !errors.Is(err, engine.ErrChanged) {
+		return is, err
+	}
+	// The key may have been removed: the server knows that as a value of its own.
+	removed := uint64(0)
+	err2 := e.again(ctx, func(ctx context.Context) error {
+		_, err := e.kv.Get(ctx, key)
+		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return err
+		}
+		history, err := e.kv.History(ctx, key)
+		if err == nil && len(history) > 0 && history[0].Operation() != jetstream.KeyValuePut {
+			removed = history[0].Revision()
+		}
+		return err
+	})
+	if err2 != nil || removed == 0 {
+		return 0, errors.Join(err, err2)
+	}
+	return put(removed)
+}
+
+// removedAt is the number by which the server knows that a key was removed, as far as the view tells; 0 = it does not.
+func (e *Engine) removedAt(key string) uint64 {
+	select {
+	case e.viewing <- struct{}{}:
+		defer func() { <-e.viewing }()
+	default:
+		return 0
+	}
+	if e.view == nil {
+		return 0
+	}
+	e.view.mu.Lock()
+	defer e.view.mu.Unlock()
+	return e.view.removed[key]
 }
 
 // dropKeys ends the view.
