@@ -236,32 +236,33 @@ func (w *Worker) letters(m *crawl.Mail) {
 	}
 	all := w.all
 	var kept []letter
+	later := false
 	for i, l := range w.inbox {
 		if len(m.Links) >= linksAtOnce {
 			kept = append(kept, w.inbox[i:]...)
 			break
 		}
-		if l.shard < 0 {
+		if l.shard == forAllOf {
 			m.Lessons, m.Moved = append(m.Lessons, l.lessons...), append(m.Moved, l.moved...)
 			all = view{Last: l.place, Sum: l.sum}
-			w.links -= len(l.told)
-			for j := range l.told {
-				m.Links = append(m.Links, w.own(&l.told[j])...)
-			}
-			w.missed(l.live)
 			continue
 		}
-		if l.after > all.Last {
+		if l.after > all.Last || l.shard == toldTo && later {
 			kept = append(kept, l)
+			later = later || l.shard == toldTo // they are taken in in their order
 			continue
 		}
-		w.links -= len(l.links)
+		w.links -= len(l.links) + len(l.told)
+		if l.shard == toldTo {
+			m.Links = append(m.Links, w.heed(&l)...)
+			continue
+		}
 		held := w.holds[l.shard]
 		if held == nil || held.gen != l.gen || held.giving {
 			continue
 		}
 		// What was told, and taken in by that, is not looked up once more.
-		if l.worker == w.self.Worker || l.from <= held.live || l.till > all.Last {
+		if l.worker == w.self.Worker || l.from <= held.live || l.till > w.heeded {
 			m.Links = append(m.Links, l.links...)
 		}
 		switch {
@@ -278,35 +279,6 @@ func (w *Worker) letters(m *crawl.Mail) {
 	}
 	w.inbox = kept
 	w.room.Broadcast()
-}
-
-// own is what a section holds of links for this worker. w.mu is held.
-func (w *Worker) own(s *section) []web.Candidate {
-	held := w.holds[s.shard]
-	if held == nil || held.giving {
-		return nil
-	}
-	links, err := s.read()
-	if err != nil {
-		w.o.Note(fmt.Sprintf("links to shard %d that a worker told of are left out: %v", s.shard, err))
-	}
-	return links
-}
-
-// missed notes that links to shards may have been told while nobody took them in. w.mu is held.
-func (w *Worker) missed(live []int) {
-	if len(live) == 0 {
-		return
-	}
-	is := make(map[int]bool, len(live))
-	for _, n := range live {
-		is[n] = true
-	}
-	of := func(c web.Candidate) bool { return is[w.routes.of(c.URL.Host())] }
-	if slices.ContainsFunc(w.outbox.told, of) || slices.ContainsFunc(w.outbox.others, of) {
-		w.outbox.asked = true
-		w.signal()
-	}
 }
 
 // change carries out changes that wait: a shard that is to be given, as far as it can, or

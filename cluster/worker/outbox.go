@@ -22,7 +22,7 @@ import (
 // copied to links/M later, as those to shards held here are, many in one message for each M:
 //
 //	page ─► done/N: the page, links to N, links to other shards
-//	                  ├─ of others ── within forwardEvery ─► all ─┐
+//	                  ├─ of others ── within forwardEvery ► told ─┐
 //	                  └─ held here ───────────────────────────────┴─ mostOwn, or somebody has to have them ─► links/M
 //
 // Somebody has to have them where M is to be given away; where a worker says that it takes in links to shards from here
@@ -45,7 +45,7 @@ const (
 // outbox is what was not copied yet. The driver alone uses it.
 type outbox struct {
 	others []web.Candidate // to shards of other workers; not told yet
-	told   []web.Candidate // likewise; each is in a record of the log all between from and till
+	told   []web.Candidate // likewise; each is in a record of the log told between from and till
 	own    []web.Candidate // to shards held here
 	from   engine.Position
 	till   engine.Position
@@ -149,19 +149,20 @@ func (w *Worker) tell(copied bool) error {
 		links = nil
 	}
 	var drafts []engine.Draft
-	for left, lessons := links, o.lessons; len(left)+len(lessons) > 0; {
-		r := forAll{worker: w.self.Worker}
+	for left := links; len(left) > 0; {
+		n := fitting(left)
+		r := toldRecord{worker: w.self.Worker, after: w.moved, links: sections(left[:n], w.routes.of)}
+		drafts, left = append(drafts, engine.Draft{Log: logTold, Data: r.encode()}), left[n:]
+	}
+	told := len(drafts)
+	for lessons := o.lessons; len(lessons) > 0; {
 		n, size := 0, 0
 		for n < len(lessons) && size < mostBytes {
 			size += len(lessons[n].Data)
 			n++
 		}
-		r.lessons, lessons = lessons[:n], lessons[n:]
-		if size < mostBytes/2 {
-			n = fitting(left)
-			r.links, left = sections(left[:n], w.routes.of), left[n:]
-		}
-		drafts = append(drafts, engine.Draft{Log: logAll, Data: r.encode()})
+		r := forAll{worker: w.self.Worker, lessons: lessons[:n]}
+		drafts, lessons = append(drafts, engine.Draft{Log: logAll, Data: r.encode()}), lessons[n:]
 	}
 	if copied {
 		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, o.others, w.routes.of)...)
@@ -172,9 +173,9 @@ func (w *Worker) tell(copied bool) error {
 	}
 	if len(links) > 0 {
 		if len(o.told) == 0 {
-			o.from = slices.Min(at)
+			o.from = slices.Min(at[:told])
 		}
-		o.told, o.till = append(o.told, links...), slices.Max(at)
+		o.told, o.till = append(o.told, links...), slices.Max(at[:told])
 	}
 	o.others, o.lessons = nil, nil
 	w.keptBack.Store(0)

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -142,22 +143,22 @@ func forwarding(t *testing.T) (*Worker, engine.Engine) {
 	return w, m
 }
 
-// told are the links that all workers are told of, a list for each record.
+// told are the links in the log told, a list for each record.
 func told(t *testing.T, e engine.Engine) (out [][]string) {
 	t.Helper()
-	end, err := e.End(t.Context(), logAll)
+	end, err := e.End(t.Context(), logTold)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &Worker{e: e}
-	err = w.readTo(t.Context(), nil, map[string]engine.Position{logAll: end.Position}, func(r engine.Record) error {
-		all, err := readForAll(r.Data)
+	err = w.readTo(t.Context(), nil, map[string]engine.Position{logTold: end.Position}, func(r engine.Record) error {
+		told, err := readTold(r.Data)
 		if err != nil {
 			return err
 		}
 		var list []string
-		for i := range all.links {
-			links, err := all.links[i].read()
+		for i := range told.links {
+			links, err := told.links[i].read()
 			if err != nil {
 				return err
 			}
@@ -223,7 +224,7 @@ func TestForwardInCrowd(t *testing.T) {
 		if err := w.tell(w.crowd()); err != nil {
 			t.Fatal(err)
 		}
-		want := [][]string{nil}
+		var want [][]string
 		if others == mostHearers {
 			want = [][]string{{page(t, 1, "1").String()}}
 		}
@@ -249,7 +250,7 @@ func TestToldBeforeTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.put(letter{shard: -1, place: 7, live: []int{c.live}}); err != nil {
+		if err := w.put(letter{shard: toldTo, place: 7, live: []int{c.live}}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -267,39 +268,45 @@ func TestToldBeforeTaken(t *testing.T) {
 // A link is told and copied, and is taken in by either: by the copy where what was told is not, or may not be, here.
 func TestToldAndCopied(t *testing.T) {
 	link := []web.Candidate{{URL: page(t, 0, "1"), Priority: 1}}
-	all := letter{shard: -1, place: 10, told: sections(link, newRoutes(testShards).of)}
-	foreign := letter{shard: -1, place: 10, told: sections([]web.Candidate{{URL: page(t, 1, "1")}}, newRoutes(testShards).of)}
+	of := newRoutes(testShards).of
+	told := letter{shard: toldTo, place: 10, told: sections(link, of)}
+	foreign := letter{shard: toldTo, place: 10, told: sections([]web.Candidate{{URL: page(t, 1, "1")}}, of)}
+	live := letter{shard: toldTo, place: 9, live: []int{0}, linkRecord: linkRecord{worker: "w"}}
+	early := told
+	early.after = 1
 	from := func(worker string, from, till engine.Position) letter {
 		return letter{shard: 0, place: 1, links: link, linkRecord: linkRecord{worker: worker, from: from, till: till}}
 	}
 	for _, c := range []struct {
 		name    string
-		live    engine.Position
 		giving  bool
 		letters []letter
 		want    int
 	}{
-		{"told", 9, false, []letter{all}, 1},
-		{"of another shard", 9, false, []letter{foreign}, 0},
-		{"of a shard to be given", 9, true, []letter{all}, 0},
-		{"told, then copied", 9, false, []letter{all, from("other", 10, 10)}, 1},
-		{"told before this worker had the shard", 9, false, []letter{from("other", 9, 9)}, 1},
-		{"some of it before", 9, false, []letter{foreign, from("other", 9, 10)}, 1},
-		{"copied by one that had not told", 9, false, []letter{foreign, from("other", 0, 0)}, 1},
-		{"the copy came first", 9, false, []letter{from("other", 10, 10), all}, 2},
-		{"told by this worker, which does not hear itself", 9, false, []letter{foreign, from("w", 10, 10)}, 1},
+		{"told", false, []letter{live, told}, 1},
+		{"of another shard", false, []letter{live, foreign}, 0},
+		{"of a shard to be given", true, []letter{live, told}, 0},
+		{"told before this worker had the shard", false, []letter{told}, 0},
+		{"told, then copied", false, []letter{live, told, from("other", 10, 10)}, 1},
+		{"told before, then copied", false, []letter{live, from("other", 9, 9)}, 1},
+		{"some of it before", false, []letter{live, foreign, from("other", 9, 10)}, 1},
+		{"before this worker hears itself", false, []letter{foreign, from("other", 10, 10)}, 1},
+		{"copied by one that had not told", false, []letter{live, foreign, from("other", 0, 0)}, 1},
+		{"the copy came first", false, []letter{live, from("other", 10, 10), told}, 2},
+		{"told by this worker, which does not hear itself", false, []letter{live, foreign, from("w", 10, 10)}, 1},
+		{"told after something that is not here yet, and copied", false, []letter{live, early, foreign, from("other", 10, 10)}, 1},
 	} {
 		w, _ := forwarding(t)
-		w.all.Last = 9
-		w.holds[0].live, w.holds[0].giving = c.live, c.giving
+		w.heeded = 8
+		w.holds[0].live, w.holds[0].giving = math.MaxInt64, c.giving
 		for _, l := range c.letters {
 			if err := w.put(l); err != nil {
 				t.Fatal(err)
 			}
 		}
 		m, err := w.Receive(t.Context())
-		if err != nil || len(m.Links) != c.want || w.links != 0 {
-			t.Errorf("%s: %d links, not %d; %d wait, %v", c.name, len(m.Links), c.want, w.links, err)
+		if err != nil || len(m.Links) != c.want {
+			t.Errorf("%s: %d links, not %d; %v", c.name, len(m.Links), c.want, err)
 		}
 		w.cancel(context.Canceled)
 	}

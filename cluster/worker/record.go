@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -18,14 +17,16 @@ import (
 // The records of the logs. Texts and lists have their length before them, as uvarint.
 //
 //	links/N   'L' after worker from till    links to hosts of shard N; to be taken in after that
-//	              links                     position of the log all. With from they were told in
-//	                                        records of all from there to till
+//	              links                     position of the log all. With from they are in
+//	                                        records of told from there to till
 //	done/N    'T' worker                    shard N is this worker's from here on
 //	          'D' worker archive events     what a turn of it did: the marks of its stores, up
 //	              sent done hosts links     to where links to other shards were copied, addresses,
 //	              away                      states of hosts, links to N, links to other shards
-//	all       'A' worker lessons moved      for every worker; live are shards that its worker takes
-//	              live links                links in from here on, and links have a section a shard
+//	all       'A' worker lessons moved      for every worker
+//	told      'G' worker after live links   links to hosts of shards of anybody, a section for each
+//	                                        shard; live are shards of which its worker takes in what
+//	                                        is told from here on
 //
 // Those of links and of all are read by everybody. So what they hold is checked as what
 // a page holds is.
@@ -34,6 +35,7 @@ const (
 	kindTaken  = 'T'
 	kindDone   = 'D'
 	kindForAll = 'A'
+	kindTold   = 'G'
 	kindAct    = 'P'
 )
 
@@ -270,30 +272,6 @@ type forAll struct {
 	worker  string
 	lessons []crawl.Lesson
 	moved   []web.URL
-	live    []int
-	links   []section
-}
-
-// section is the links to hosts of one shard, as they are in the record: a worker reads those of its own shards.
-type section struct {
-	shard int
-	links []byte // as appendLinks writes them
-}
-
-// sections are links by shard.
-func sections(links []web.Candidate, of func(web.Host) int) (out []section) {
-	by := byShard(links, of)
-	for _, n := range slices.Sorted(maps.Keys(by)) {
-		out = append(out, section{n, appendLinks(nil, by[n])})
-	}
-	return out
-}
-
-// read reads the links.
-func (s *section) read() ([]web.Candidate, error) {
-	in := wire.NewReader(s.links)
-	links := readLinks(in)
-	return links, in.End()
 }
 
 func (r *forAll) encode() []byte {
@@ -310,15 +288,6 @@ func (r *forAll) encode() []byte {
 	for _, u := range r.moved {
 		b = wire.AppendString(b, u.String())
 	}
-	b = binary.AppendUvarint(b, uint64(len(r.live)))
-	for _, n := range r.live {
-		b = binary.AppendUvarint(b, uint64(n))
-	}
-	b = binary.AppendUvarint(b, uint64(len(r.links)))
-	for i := range r.links {
-		b = binary.AppendUvarint(b, uint64(r.links[i].shard))
-		b = wire.AppendString(b, string(r.links[i].links))
-	}
 	return b
 }
 
@@ -333,12 +302,6 @@ func readForAll(b []byte) (r forAll, err error) {
 	}
 	for range in.Count(1) {
 		r.moved = append(r.moved, readURL(in))
-	}
-	for range in.Count(1) {
-		r.live = append(r.live, in.Number(mostShards))
-	}
-	for range in.Count(2) {
-		r.links = append(r.links, section{in.Number(mostShards), in.Take(in.Count(1))})
 	}
 	return r, in.End()
 }

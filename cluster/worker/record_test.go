@@ -114,19 +114,22 @@ func TestRecords(t *testing.T) {
 			all.moved = []web.URL{drawURL(t, "moved")}
 			all.lessons = []crawl.Lesson{{Judge: rapid.Bool().Draw(t, "judge"), Data: append([]byte{1}, drawBytes(t, "lesson")...)}}
 		}
-		if rapid.Bool().Draw(t, "live") {
-			all.live = []int{0, 3, mostShards}
-		}
-		routes := newRoutes(testShards)
-		all.links = sections(links, routes.of)
 		if got, err := readForAll(all.encode()); err != nil || !reflect.DeepEqual(got, all) {
 			t.Fatalf("%v\n got %+v\nwant %+v", err, got, all)
 		}
+		routes := newRoutes(testShards)
+		told := toldRecord{worker: "w", after: 9, links: sections(links, routes.of)}
+		if rapid.Bool().Draw(t, "live") {
+			told.live = []int{0, 3, mostShards}
+		}
+		if got, err := readTold(told.encode()); err != nil || !reflect.DeepEqual(got, told) {
+			t.Fatalf("%v\n got %+v\nwant %+v", err, got, told)
+		}
 		n := 0
-		for i := range all.links {
-			of, err := all.links[i].read()
-			if n += len(of); err != nil || slices.ContainsFunc(of, func(c web.Candidate) bool { return routes.of(c.URL.Host()) != all.links[i].shard }) {
-				t.Fatalf("%v: of shard %d are %v", err, all.links[i].shard, of)
+		for i := range told.links {
+			of, err := told.links[i].read()
+			if n += len(of); err != nil || slices.ContainsFunc(of, func(c web.Candidate) bool { return routes.of(c.URL.Host()) != told.links[i].shard }) {
+				t.Fatalf("%v: of shard %d are %v", err, told.links[i].shard, of)
 			}
 		}
 		if n != len(links) {
@@ -147,7 +150,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add((&doneRecord{worker: "w", taken: true}).encode())
 	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links, sent: 9, away: links}).encode())
 	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
-	f.Add((&forAll{worker: "w", live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
+	f.Add((&toldRecord{worker: "w", after: 2, live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, links, err := readLinkRecord(b); err == nil {
 			for _, c := range links {
@@ -163,9 +166,10 @@ func FuzzRecords(f *testing.F) {
 				}
 			}
 		}
-		if all, err := readForAll(b); err == nil {
-			for i := range all.links {
-				all.links[i].read()
+		readForAll(b)
+		if told, err := readTold(b); err == nil {
+			for i := range told.links {
+				told.links[i].read()
 			}
 		}
 	})

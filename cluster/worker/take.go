@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -273,7 +274,7 @@ func (w *Worker) hold(n int, v view) *liveShard {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gen++
-	h := &liveShard{view: v, copied: v.Last, live: w.all.Last, gen: w.gen}
+	h := &liveShard{view: v, copied: v.Last, live: math.MaxInt64, gen: w.gen}
 	w.holds[n] = h
 	return h
 }
@@ -298,8 +299,8 @@ func (w *Worker) read(list []int) {
 	}
 	w.mu.Unlock()
 	w.background.Go(func() {
-		said := forAll{worker: w.self.Worker, live: list}
-		if _, err := w.e.Append(w.ctx, engine.Draft{Log: logAll, Data: said.encode()}); err != nil {
+		said := toldRecord{worker: w.self.Worker, live: list}
+		if _, err := w.e.Append(w.ctx, engine.Draft{Log: logTold, Data: said.encode()}); err != nil {
 			w.fail(err)
 			return
 		}
@@ -335,15 +336,14 @@ func (w *Worker) readAll() {
 	from := w.all.Last
 	w.mu.Unlock()
 	err := w.e.Read(w.ctx, map[string]engine.Position{logAll: from}, func(r engine.Record) error {
-		l := letter{shard: -1, place: r.Position, sum: sum(r.Data)}
+		l := letter{shard: forAllOf, place: r.Position, sum: sum(r.Data)}
 		a, err := readForAll(r.Data)
 		switch {
 		case err != nil:
 			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 		case a.worker != w.self.Worker:
-			l.lessons, l.moved, l.told = a.lessons, a.moved, a.links
+			l.lessons, l.moved = a.lessons, a.moved
 		}
-		l.live = a.live // this worker's own, too: it may keep links back to shards that it took later
 		return w.put(l)
 	})
 	w.fail(err)

@@ -4,7 +4,8 @@
 //
 //	links/N   links to hosts of shard N, that the holders of other shards found
 //	done/N    what the holder of shard N did: pages and failures, and all links that it found
-//	all       what every worker is to know: lessons, and links until they are in links/N
+//	all       what every worker is to know
+//	told      links to hosts of anybody, which are on their way to links/N
 //	acts      what people told the crawl
 //
 // # A turn
@@ -12,7 +13,7 @@
 //	archive ─► event log ─► done/N, on condition ─► frontier: turn + positions
 //
 // Each arrow waits for what is before it. The condition is that nobody else took the shard. The
-// links go to links/… later, with those of other pages (outbox.go).
+// links go to told and to links/… later, with those of other pages (outbox.go).
 // A process that dies behind the third arrow has done a turn that its frontier does not
 // hold: when its folder is opened again the turn is read from done/N, with the marks of
 // archive and event log, so neither is cut back (Open).
@@ -112,7 +113,10 @@ const (
 )
 
 // Logs of the engine.
-const logAll = "all"
+const (
+	logAll  = "all"
+	logTold = "told"
+)
 
 func logLinks(n int) string { return fmt.Sprint("links.", n) }
 func logDone(n int) string  { return fmt.Sprint("done.", n) }
@@ -156,6 +160,7 @@ type Worker struct {
 	receiving []func() // to be done once what was received is committed
 	moved     engine.Position
 	outbox    outbox
+	heeded    engine.Position // up to where the log told was taken in
 	lastTold  time.Time
 	lastMail  time.Time
 
@@ -193,16 +198,22 @@ type liveShard struct {
 	// copied is up to which record links to other shards were copied. It is Sent, which is stored, once a record
 	// behind the copies tells of it: an engine that lost them has lost that record, too.
 	copied engine.Position
-	// live is up to where the log all was taken in when the shard became live: of what is told behind that, links
-	// to its hosts are taken in.
+	// live is where this worker said that it takes in what is told of links to the shard; greater than all positions
+	// until it has heard that itself.
 	live   engine.Position
 	gen    int
 	giving bool
 }
 
+// Letters that are of no shard.
+const (
+	forAllOf = -1 // of the log all
+	toldTo   = -2 // of the log told
+)
+
 // letter is a record that came.
 type letter struct {
-	shard int // of a links log, or of the links of a done log; -1 = for all
+	shard int // of a links log, or of the links of a done log, or one of the above
 	gen   int
 	place engine.Position
 	sum   uint32 // of the record
@@ -318,6 +329,11 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err := w.settleActs(w.ctx); err != nil {
 		return err
 	}
+	said, err := w.e.End(w.ctx, logTold)
+	if err != nil {
+		return err
+	}
+	w.heeded = said.Position
 	taken, err := w.first(ctx)
 	if err != nil {
 		return err
@@ -327,6 +343,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	}
 	w.background.Go(func() { w.keep() })
 	w.background.Go(func() { w.readAll() })
+	w.background.Go(func() { w.listen(said.Position) })
 	w.background.Go(w.readActs)
 	if told.Acts != nil {
 		w.background.Go(w.sendActs)
