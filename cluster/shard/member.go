@@ -31,6 +31,9 @@ type Options struct {
 	Old string
 	// Prefer are the shards that are taken first.
 	Prefer []int
+	// Least is how many live sessions there must be before any shard is taken: what the first would take of all shards
+	// it would give the others at once.
+	Least int
 	// Status is asked for what the session tells of its worker, at each renewal; nil =
 	// nothing.
 	Status func() json.RawMessage
@@ -42,6 +45,7 @@ type Member struct {
 	o       Options
 	e       engine.Engine
 	renewed int
+	enough  bool            // there were Options.Least sessions
 	behind  bool            // what the engine last told of the own session is from before the last renewal
 	rev     engine.Revision // of the own session
 	seen    map[string]*sight
@@ -200,6 +204,9 @@ func (m *Member) Tick(ctx context.Context) (c Change, err error) {
 	if err != nil {
 		return c, err
 	}
+	if m.enough = m.enough || live >= m.o.Least; !m.enough {
+		return c, nil
+	}
 	all, err := m.e.List(ctx, shards)
 	if err != nil {
 		return c, err
@@ -310,6 +317,9 @@ func (m *Member) balance(ctx context.Context, live int, all []engine.Entry) (c C
 		}
 		m.hold(n, rev)
 		c.Taken = append(c.Taken, n)
+		if keyed {
+			m.seen[string(x.Value)].shards--
+		}
 	}
 	c.Give = m.surplus(fair)
 	return c, nil
@@ -401,14 +411,13 @@ func (m *Member) Free(ctx context.Context, n int) error {
 	return err
 }
 
-// Leave frees all shards and ends the session. Nothing may be asked of any host from
+// Enough tells whether there have been enough sessions to take shards.
+func (m *Member) Enough() bool { return m.enough }
+
+// Leave ends the session, by which all its shards are free. Nothing may be asked of any host from
 // before the call on.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end("its worker has left")
-	var errs []error
-	for _, n := range slices.Sorted(maps.Keys(m.revs)) {
-		errs = append(errs, m.Free(ctx, n))
-	}
 	v := value{Worker: m.o.Worker, Renew: m.renewed + 2, Ended: true, By: m.o.ID}
 	if m.o.Status != nil {
 		v.Status = m.o.Status()
@@ -423,7 +432,7 @@ func (m *Member) Leave(ctx context.Context) error {
 				continue
 			}
 		}
-		return errors.Join(append(errs, err)...)
+		return err
 	}
 }
 

@@ -66,6 +66,8 @@ func TestTranscripts(t *testing.T) {
 				case "clock":
 					ahead, _ := time.ParseDuration(a.Vals[0])
 					c.now = c.now.Add(ahead)
+				case "least":
+					o.Least, _ = strconv.Atoi(a.Vals[0])
 				case "prefer":
 					for _, v := range a.Vals {
 						n, _ := strconv.Atoi(v)

@@ -319,7 +319,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	late := time.AfterFunc(w.plan.Term*2/3, func() { w.o.Note(fmt.Sprintf("waits to join: %v", w.unanswered())) })
 	w.member, err = shard.Join(ctx, w.e, shard.Options{
 		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,
-		Old: old, Prefer: slices.Sorted(maps.Keys(views)),
+		Old: old, Prefer: slices.Sorted(maps.Keys(views)), Least: w.o.Least,
 	})
 	late.Stop()
 	if err != nil {
@@ -397,7 +397,7 @@ func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 					live++
 				}
 			}
-			if live >= w.o.Least {
+			if live >= w.o.Least && w.member.Enough() {
 				return taken, nil
 			}
 			if !told {

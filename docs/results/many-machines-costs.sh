@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Processor time, user and system seconds, of crawls of a made-up web of 60 sites: alone, as one
 # worker that joins an engine, as two workers (two), and as two crawls that know nothing of each other,
-# of half the pages each (pair): what two processes beside each other take without joining.
+# of half the pages each (pair): what two processes beside each other take without joining. Both are two and
+# pair at the same time, so that both have the same load beside them.
 #
 #   many-machines-costs.sh WAGGLE FOLDER [PAGES [ROUNDS [CRAWLS]]]
 #
@@ -33,23 +34,24 @@ stop() {
 	rm -r engine
 	engine=
 }
+two() {
+	crawl "first$i" --pages "$pages" --join "$join" --workers-min 2 & local other=$!
+	crawl "second$i" --pages "$pages" --join "$join" --workers-min 2
+	wait $other
+}
+pair() {
+	crawl "one$i" --pages $((pages / 2)) & local other=$!
+	crawl "other$i" --pages $((pages / 2)) --seed http://s30.example/0
+	wait $other
+}
 for i in $(seq "${4:-5}"); do
 	for how in ${5:-alone joined two pair}; do
 		case $how in
 		alone) crawl "alone$i" --pages "$pages" ;;
 		joined) engine; crawl "joined$i" --pages "$pages" --join "$join"; stop ;;
-		two)
-			engine
-			crawl "first$i" --pages "$pages" --join "$join" --workers-min 2 & other=$!
-			crawl "second$i" --pages "$pages" --join "$join" --workers-min 2
-			wait $other
-			stop
-			;;
-		pair)
-			crawl "one$i" --pages $((pages / 2)) & other=$!
-			crawl "other$i" --pages $((pages / 2)) --seed http://s30.example/0
-			wait $other
-			;;
+		two) engine; two; stop ;;
+		pair) pair ;;
+		both) engine; pair & beside=$!; two; wait $beside; stop ;;
 		esac
 	done
 done
