@@ -24,12 +24,18 @@ func newReader(t testing.TB) document.Local {
 	return document.Local{PDF: engine.Write, Limits: document.Limits{HTML: 64 << 10, Pages: 20}}
 }
 
-// FuzzPDF reads anything as PDF. It is not among those of .ci/run: whoever fuzzes waits two
-// seconds for PDFium in each process, unless WAGGLE_PDFIUM names a folder for its machine
-// code. A document that takes long is ended by package child, and here by the fuzzer.
+// FuzzPDF reads anything as PDF. It is not among those of .ci/run: whoever fuzzes waits ten
+// seconds of a processor for PDFium in each process, as its compiler is told to note where it
+// goes, unless WAGGLE_PDFIUM names a folder for its machine code. A document that takes long is
+// ended by package child, and here by the fuzzer: after ten seconds by the clock. So PDFium is
+// made ready before, by a first document.
 func FuzzPDF(f *testing.F) {
 	r := newReader(f)
-	f.Add(pdftest.Page("The waggle dance", "http://a.example/"))
+	first := pdftest.Page("The waggle dance", "http://a.example/")
+	if _, _, err := r.HTML(document.PDF, first, ""); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(first)
 	f.Add(pdftest.Objects("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 9 >>"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		html, _, err := r.HTML(document.PDF, src, "")
