@@ -21,8 +21,8 @@ import (
 // address are indices in the tables at the end, text is a piece of the page's
 // own block of text.
 //
-//	magic      "waggle pages 3\n"
-//	stamp      16 bytes: xxh3-128 of the stamp in index.txt
+//	magic      "waggle pages 4\n"
+//	stamp      16 bytes: xxh3-128 of the stamp in index.txt and of what the parser reads
 //	record …   of each recorded address, in the order of the WARC files
 //	words      n strings: n length, bytes
 //	addresses  n strings
@@ -30,21 +30,23 @@ import (
 //	tail       offsets of words, addresses and places: 3 × uint64 LE
 //	sum        xxh3-64 of all before, uint64 LE
 //
-//	record     n status · n what (0 nothing, 1 page, 2 no text) ·
+//	record     n status · n what (0 nothing, 1 page, 2 no text, 3 damaged) ·
 //	           n bytes of Raw · n bytes of Body · n Content-Type word+1 (0 none) ·
 //	           n Location address+1 (0 none) · word Truncated · word Retry-After ·
-//	           n kept: length and bytes of Body, 0 = not kept ·
-//	           then the page, or n length and bytes of the error's text
+//	           n kept: length and bytes of Body, or of its beginning, 0 = not kept ·
+//	           then the page, or n length and bytes of the error's text, before which
+//	           stands the word of its reason where the document is damaged
 //	page       16 bytes digest · n length of the block, block ·
 //	           n Base address · n dated (0 = never) · z Fetched ns since 1970 ·
-//	           words MIME, Charset, Language · n truncated (0, 1) · n password (0, 1, 2 = alone) ·
+//	           words MIME, Charset, Language, TermLanguage · n truncated (0, 1) · n password (0, 1, 2 = alone) ·
 //	           n directives, one bit each · word TDMPolicy ·
 //	           texts Title, Description, Keywords, Main ·
 //	           lists of texts Headings, Alts, Leaves ·
 //	           n nested (0, 1), and if so of each leaf n Depth · n Shared ·
 //	           list of Terms: word · n 2·Body + (1 if Head > 0) · n Head if so ·
 //	           list of Links
-//	link       n address · word Kind · word TagPath · n NoFollow (0, 1) ·
+//	link       n address · word Kind · word TagPath ·
+//	           n bits: 1 NoFollow, 2 Published, 4 dated · word Changed if dated ·
 //	           z Position − index · z First − First of the link before ·
 //	           z Last − First · texts Before, Anchor, After, Heading
 //	text       n length; if that is not 0, z offset in the block − end of the
@@ -53,7 +55,7 @@ import (
 // A block holds each byte of text once. The parser's strings share memory, and
 // the block keeps that: strings that overlap there overlap in it.
 const (
-	pagesMagic = "waggle pages 3\n"
+	pagesMagic = "waggle pages 4\n"
 	tailSize   = 3*8 + 8
 )
 
@@ -61,7 +63,8 @@ const (
 const (
 	isNothing = iota // no status of 2xx, or no body
 	isPage
-	isOther // parsing it failed: no text
+	isOther   // parsing it failed: no text
+	isDamaged // a document that cannot be read
 )
 
 // encoder writes the file.
@@ -125,8 +128,22 @@ func (e *encoder) bit(v bool) {
 	}
 }
 
+// begins tells whether the type of a document shows in how it begins, given its Content-Type.
+func begins(contentType string) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	switch strings.TrimSpace(kind) {
+	case "text/plain", "application/msword", "application/vnd.ms-word": // as fetch.Types.Look
+		return true
+	}
+	return false
+}
+
+// beginning is how much of a document is kept where it tells the type.
+const beginning = 512
+
 // add writes a record. why is the error of parsing what is no page.
 func (e *encoder) add(r *web.Response, p *web.Page, why error) error {
+	var damage *web.Failure
 	e.places = binary.AppendUvarint(e.places, e.urls.id(r.URL))
 	e.places = binary.AppendUvarint(e.places, uint64(e.at))
 	e.count++
@@ -134,6 +151,8 @@ func (e *encoder) add(r *web.Response, p *web.Page, why error) error {
 	switch {
 	case p != nil:
 		e.num(isPage)
+	case errors.As(why, &damage):
+		e.num(isDamaged)
 	case why != nil:
 		e.num(isOther)
 	default:
@@ -158,14 +177,20 @@ func (e *encoder) add(r *web.Response, p *web.Page, why error) error {
 		retry = h[0]
 	}
 	e.word(retry)
-	if isRobots(r.URL) || r.Status < 300 && !typed {
+	switch {
+	case isRobots(r.URL) || r.Status < 300 && !typed:
 		e.str(string(r.Body))
-	} else {
+	case r.Status < 300 && begins(kind[0]):
+		e.str(string(r.Body[:min(len(r.Body), beginning)]))
+	default:
 		e.num(0)
 	}
 	switch {
 	case p != nil:
 		e.page(p)
+	case damage != nil:
+		e.word(string(damage.Reason))
+		e.str(damage.Detail)
 	case why != nil:
 		if !errors.Is(why, parse.ErrType) {
 			return fmt.Errorf("parsing %s: %w", r.URL, why)
@@ -203,6 +228,7 @@ func (e *encoder) page(p *web.Page) {
 	e.word(p.MIME)
 	e.word(p.Charset)
 	e.word(p.Language)
+	e.word(p.TermLanguage)
 	e.bit(p.Truncated)
 	if p.PasswordAlone {
 		e.num(2)
@@ -249,7 +275,15 @@ func (e *encoder) page(p *web.Page) {
 		e.url(l.URL)
 		e.word(string(l.Kind))
 		e.word(l.TagPath)
-		e.bit(l.NoFollow)
+		bits := uint64(0)
+		for k, is := range [...]bool{l.NoFollow, l.Published, l.Changed != ""} {
+			if is {
+				bits |= 1 << k
+			}
+		}
+		if e.num(bits); l.Changed != "" {
+			e.word(string(l.Changed))
+		}
 		e.diff(l.Position - i)
 		e.diff(l.First - before)
 		e.diff(l.Last - l.First)

@@ -161,7 +161,7 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 	if d.num() != 0 {
 		p.Fetched = time.Unix(0, int64(d.diff())).UTC()
 	}
-	p.MIME, p.Charset, p.Language = d.word(), d.word(), d.word()
+	p.MIME, p.Charset, p.Language, p.TermLanguage = d.word(), d.word(), d.word(), d.word()
 	p.Truncated = d.num() != 0
 	password := d.num()
 	p.Password, p.PasswordAlone = password != 0, password == 2
@@ -203,7 +203,11 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 		for i := range p.Links {
 			l := &p.Links[i]
 			l.URL, l.Kind, l.TagPath = d.url(), web.LinkKind(d.word()), d.word()
-			l.NoFollow = d.num() != 0
+			bits := d.num()
+			l.NoFollow, l.Published = bits&1 != 0, bits&2 != 0
+			if bits&4 != 0 {
+				l.Changed = web.Date(d.word())
+			}
 			l.Position = i + d.diff()
 			l.First = before + d.diff()
 			l.Last = l.First + d.diff()

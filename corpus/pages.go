@@ -27,7 +27,8 @@ import (
 // closed, and need no closing.
 //
 // pages.bin is made anew when it is absent, damaged, of another version, of
-// other WARC files, or when pages parsed anew for comparison differ.
+// other WARC files, of a parser that reads other documents, links or languages, or
+// when pages parsed anew for comparison differ.
 type Pages struct {
 	data  string
 	words []string
@@ -62,7 +63,7 @@ func OpenPages(ctx context.Context, w *Web, p *parse.Parser, o PagesOptions) (*P
 	if err != nil {
 		return nil, err
 	}
-	id := xxh3.Hash128(stamp).Bytes()
+	id := pagesID(stamp, p)
 	path := o.Path
 	if path == "" {
 		path = filepath.Join(w.dir, pagesFile)
@@ -96,6 +97,11 @@ func OpenPages(ctx context.Context, w *Web, p *parse.Parser, o PagesOptions) (*P
 	return c, errors.Join(err, os.Remove(made))
 }
 
+// pagesID is that of the pages of these WARC files as p reads them.
+func pagesID(stamp []byte, p *parse.Parser) [16]byte {
+	return xxh3.Hash128(append(stamp[:len(stamp):len(stamp)], p.Reads()...)).Bytes()
+}
+
 // keptPages are the parsed pages that are kept beside the web, none where they do
 // not fit: nothing is written.
 func (w *Web) keptPages(p *parse.Parser) *Pages {
@@ -103,7 +109,7 @@ func (w *Web) keptPages(p *parse.Parser) *Pages {
 	if err != nil {
 		return &Pages{}
 	}
-	c, err := readPages(filepath.Join(w.dir, pagesFile), xxh3.Hash128(stamp).Bytes())
+	c, err := readPages(filepath.Join(w.dir, pagesFile), pagesID(stamp, p))
 	if err != nil || !c.agree(w, p) {
 		return &Pages{}
 	}
@@ -151,8 +157,9 @@ func (c *Pages) Digest(u web.URL) (digest [16]byte, ok bool) {
 
 // Fetch returns the recorded response as far as a crawl without an archive
 // looks at it: status, redirect target, Content-Type, Retry-After, lengths. Raw and Body
-// have the recorded lengths and hold zero bytes, but for robots.txt and for
-// documents without a Content-Type; Parse brings what was in them. What is not
+// have the recorded lengths and hold zero bytes, but for robots.txt, for
+// documents without a Content-Type, and for the beginning of those whose type
+// shows there; Parse brings what was in them. What is not
 // recorded is web.NotRecorded. Nothing in the response may be written to.
 func (c *Pages) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if err := ctx.Err(); err != nil {
@@ -174,21 +181,26 @@ func (c *Pages) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		out.Header["Retry-After"] = []string{r.retryAfter}
 	}
 	if r.kept != "" {
-		out.Body = []byte(r.kept)
+		out.Body = make([]byte, r.body)
+		copy(out.Body, r.kept)
 	}
 	return out, nil
 }
 
 // Parse is the page of a response that Fetch gave, so that Pages are a parser.
-// The error of what is no page is that of parsing it, and wraps parse.ErrType.
+// The error of what is no page is that of parsing it: it wraps parse.ErrType, or is the
+// *web.Failure of a damaged document.
 func (c *Pages) Parse(r *web.Response) (*web.Page, error) {
 	if p, ok := c.Page(r.URL); ok {
 		return p, nil
 	}
 	if at, ok := c.at[r.URL]; ok {
 		d := c.decoder(at)
-		if r := d.response(); r.what == isOther {
+		switch r := d.response(); r.what {
+		case isOther:
 			return nil, fmt.Errorf("%s%w", d.rest(), parse.ErrType)
+		case isDamaged:
+			return nil, &web.Failure{Reason: web.Reason(d.word()), Detail: d.rest()}
 		}
 	}
 	return nil, fmt.Errorf("%s is not among the parsed pages", r.URL)

@@ -56,7 +56,8 @@ func sameAsParsed(t *testing.T, w *Web, c *Pages, p *parse.Parser) (pages int) {
 			t.Fatalf("%s: a page %v, a digest %v; parsed anew %v", r.URL, ok, hasDigest, want != nil)
 		}
 		if why != nil {
-			if _, err := c.Parse(got); err == nil || err.Error() != why.Error() || !errors.Is(err, parse.ErrType) {
+			var damage *web.Failure
+			if _, err := c.Parse(got); err == nil || err.Error() != why.Error() || !errors.Is(err, parse.ErrType) && !errors.As(err, &damage) {
 				t.Errorf("%s: error %v, parsing says %v", r.URL, err, why)
 			}
 		}
@@ -136,6 +137,55 @@ func TestPagesFileIsReproducible(t *testing.T) {
 	openPages(t, w, p, PagesOptions{Path: other, Workers: 7})
 	if second, err := os.ReadFile(other); err != nil || string(second) != string(first) {
 		t.Errorf("made twice, the files differ (%d and %d bytes, %v)", len(first), len(second), err)
+	}
+}
+
+// entries reads feeds alone, whose entries tell when they changed, and no document that is
+// broken.
+type entries struct{}
+
+func (entries) HTML(r *web.Response, mediaType, _ string) (*parse.Document, error) {
+	switch mediaType {
+	case "application/rss+xml":
+		return &parse.Document{HTML: r.Body, Type: mediaType, Listing: parse.SourceFeeds}, nil
+	case "application/pdf":
+		return nil, &web.Failure{Reason: web.ReasonDamaged, Detail: "it is broken"}
+	}
+	return nil, nil
+}
+
+// Documents, the dates of their entries, the languages of terms and the beginnings that tell a
+// type are kept, and pages that another parser made are not taken.
+func TestPagesOfDocuments(t *testing.T) {
+	w, _ := build(t, Exchange{exchange(t, append([]map[string]any{
+		{"url": "http://a.example/feed", "status": 200, "content_type": "application/rss+xml", "body": "<a href=/b data-changed=2024-05-01>b</a> <a href=/island data-published=2024-05-02>island</a>"},
+		{"url": "http://a.example/broken", "status": 200, "content_type": "application/pdf", "body": "%PDF-"},
+		{"url": "http://a.example/list", "status": 200, "content_type": "text/plain", "body": "http://a.example/b\n" + strings.Repeat("http://a.example/\n", 100)},
+		{"url": "http://a.example/bienen", "status": 200, "content_type": "text/html", "body": "<html lang=de><p>Die Bienen tanzen den Schwänzeltanz, und andere Bienen folgen ihnen über die Wiese."},
+	}, small...), nil)})
+	plain := parse.New(parse.Options{})
+	sameAsParsed(t, w, openPages(t, w, plain, PagesOptions{}), plain)
+	p := parse.New(parse.Options{Documents: entries{}, Sources: parse.Sources(), Analyzer: parse.NewAnalyzer("en", "de")})
+	c := openPages(t, w, p, PagesOptions{})
+	sameAsParsed(t, w, c, p)
+	feed, ok := c.Page(mustURL(t, "http://a.example/feed"))
+	if !ok || len(feed.Links) != 2 || feed.Links[0].Changed != "2024-05-01" || !feed.Links[1].Published {
+		t.Errorf("feed %+v", feed)
+	}
+	if bees, ok := c.Page(mustURL(t, "http://a.example/bienen")); !ok || bees.TermLanguage != "de" {
+		t.Errorf("terms by the rules of %q", bees.TermLanguage)
+	}
+	list, err := c.Fetch(t.Context(), mustURL(t, "http://a.example/list"))
+	if err != nil || !strings.HasPrefix(string(list.Body), "http://a.example/b\nhttp://") || len(list.Body) <= beginning {
+		t.Errorf("the list begins with %.30q, %v", list.Body, err)
+	}
+	// The pages of one parser are not those of another, whichever 12 are compared.
+	for _, o := range []parse.Options{{Documents: entries{}}, {Sources: parse.Sources()}, {Analyzer: parse.NewAnalyzer("de")}} {
+		anew := false
+		openPages(t, w, parse.New(o), PagesOptions{Progress: func(int, int) { anew = true }})
+		if !anew {
+			t.Errorf("the pages of another parser were taken for those of %q", parse.New(o).Reads())
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 			break
 		}
 		if c.Policy.Sitemaps {
-			a.Page = withSitemaps(a.Page, r.Sitemaps)
+			a.Page = WithSitemaps(a.Page, r.Sitemaps)
 		}
 		if a.Verdict, a.Reason, err = c.verdict(ctx, a.Page); err != nil {
 			return a, err

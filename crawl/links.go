@@ -183,8 +183,9 @@ func foundBy(k web.LinkKind) web.LinkKind {
 	return k
 }
 
-// withSitemaps is a page with links to the sitemaps of its host behind its own.
-func withSitemaps(p *web.Page, sitemaps []string) *web.Page {
+// WithSitemaps is a page with links to the sitemaps of its host, as its robots.txt names them,
+// behind its own: what the crawl makes of it where sitemaps are a source of links.
+func WithSitemaps(p *web.Page, sitemaps []string) *web.Page {
 	const most = 20
 	var links []web.Link
 	for _, s := range sitemaps[:min(len(sitemaps), most)] {

@@ -304,6 +304,11 @@ type GraphOptions struct {
 	// Types are the media types that a crawl takes, lower case; "*/*" = any
 	// that can be parsed. nil = HTML and XHTML.
 	Types []string
+	// Takes tells instead whether a crawl takes what is recorded for an address; nil = Types
+	// says it.
+	Takes func(web.URL) (bool, error)
+	// Links are the links that a crawl finds on a page; nil = those of the page.
+	Links func(*web.Page) ([]web.Link, error)
 	// IgnoreDirectives follows the links of pages that ask for it not to be
 	// done, as a crawl with this policy does.
 	IgnoreDirectives bool
@@ -314,7 +319,7 @@ type GraphOptions struct {
 // WebGraph is the graph of a recorded web from its parsed pages: those of the
 // types taken with a status of 2xx, and links of every kind, but by default
 // none of pages that ask not to be followed. Errors are those of reading a
-// redirect: a *store.Damage.
+// redirect, a *store.Damage, and those of the options.
 func WebGraph(w *corpus.Web, pages *corpus.Pages, o GraphOptions) (*Graph, error) {
 	types := o.Types
 	if types == nil {
@@ -336,12 +341,29 @@ func WebGraph(w *corpus.Web, pages *corpus.Pages, o GraphOptions) (*Graph, error
 			continue
 		}
 		p, ok := pages.Page(u)
-		if !ok || !any && !slices.Contains(types, p.MIME) {
+		if !ok {
+			continue
+		}
+		taken := any || slices.Contains(types, p.MIME)
+		if o.Takes != nil {
+			var err error
+			if taken, err = o.Takes(u); err != nil {
+				return nil, err
+			}
+		}
+		if !taken {
 			continue
 		}
 		var links []web.URL
 		if o.IgnoreDirectives || !p.Directives.NoFollow {
-			for _, l := range p.Links {
+			on := p.Links
+			if o.Links != nil {
+				var err error
+				if on, err = o.Links(p); err != nil {
+					return nil, err
+				}
+			}
+			for _, l := range on {
 				if o.Follows == nil || o.Follows(u, l.URL) {
 					links = append(links, l.URL)
 				}

@@ -49,7 +49,7 @@ func Damage(col collection.Collection) *collection.Damage {
 func LinkParser(col collection.Collection, documents parse.Documents) *parse.Parser {
 	o := parse.Options{Documents: documents}
 	if j, err := Read(col.JobFile()); err == nil {
-		o.Canon, o.Sources = j.Canon(), j.sources()
+		o.Canon, o.Sources = j.Canon(), j.Sources()
 	}
 	return parse.New(o)
 }

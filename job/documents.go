@@ -61,8 +61,8 @@ func (j *Job) pages() bool {
 	})
 }
 
-// types are what the fetcher asks for.
-func (j *Job) types() (out fetch.Types) {
+// Types are what the fetcher asks for.
+func (j *Job) Types() (out fetch.Types) {
 	if len(j.Fetch.Types) == 0 {
 		out = fetch.DefaultTypes()
 	}
@@ -108,8 +108,8 @@ func (j *Job) files() (out []string) {
 	return out
 }
 
-// linksOnly are the media types of what is fetched for its links alone.
-func (j *Job) linksOnly() (out []string) {
+// LinksOnly are the media types of what is fetched for its links alone.
+func (j *Job) LinksOnly() (out []string) {
 	out = append(out, document.SitemapType)
 	if j.Topic.Want == wantDocuments {
 		out = append(out, fetch.DefaultTypes()...)
@@ -179,6 +179,25 @@ func checkWant(j *Job, bad complaint) {
 	}
 }
 
+// NamesSitemaps tells whether links to the sitemaps that robots.txt names are followed.
+func (j *Job) NamesSitemaps() bool { return j.from(parse.SourceSitemaps) }
+
+// CheckKinds finds what is wrong with the kinds of documents that are taken and wanted, and with
+// the sources of links, as Check does.
+func (j *Job) CheckKinds() (wrong []*Error) {
+	for _, s := range Settings() {
+		if !slices.Contains([]string{"fetch.types", "links.sources", "topic.want"}, s.Path) {
+			continue
+		}
+		bad := func(at, format string, args ...any) { wrong = append(wrong, &Error{s.Path + at, fmt.Errorf(format, args...)}) }
+		s.checkRange(j, bad)
+		if s.check != nil {
+			s.check(j, bad)
+		}
+	}
+	return wrong
+}
+
 // LocalDocuments read documents in this process: their content is bounded, the time that
 // they take is not. close gives back what was needed for PDF.
 func LocalDocuments() (d parse.Documents, close func() error) {
@@ -190,7 +209,7 @@ func LocalDocuments() (d parse.Documents, close func() error) {
 // near-copies.
 func (j *Job) withDocuments(p *crawl.Policy) {
 	p.Hollow, p.NearCopies = !j.Judge.CountHollow, !j.Judge.CountCopies
-	p.Files, p.LinksOnly, p.Sitemaps = j.files(), j.linksOnly(), j.from(parse.SourceSitemaps)
+	p.Files, p.LinksOnly, p.Sitemaps = j.files(), j.LinksOnly(), j.from(parse.SourceSitemaps)
 }
 
 // noSources stands for no source of links beside those of pages.
@@ -204,8 +223,8 @@ func sourceNames() (out []string) {
 	return out
 }
 
-// sources are where links come from; nil = as a parser has it.
-func (j *Job) sources() []parse.Source {
+// Sources are where links come from; nil = as a parser has it.
+func (j *Job) Sources() []parse.Source {
 	if len(j.Links.Sources) == 0 {
 		return nil
 	}
@@ -219,7 +238,7 @@ func (j *Job) sources() []parse.Source {
 }
 
 // from tells whether links of a source are asked for that is none by default.
-func (j *Job) from(s parse.Source) bool { return slices.Contains(j.sources(), s) }
+func (j *Job) from(s parse.Source) bool { return slices.Contains(j.Sources(), s) }
 
 func checkSources(j *Job, bad complaint) {
 	for i, s := range j.Links.Sources {

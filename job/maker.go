@@ -183,7 +183,7 @@ func (m *Maker) begin() error {
 		}
 		own := m.Analyzer == nil
 		m.newParser = func() crawl.Parser {
-			return parse.New(parse.Options{Analyzer: m.words(), Canon: m.Job.Canon(), Nesting: nesting, Documents: m.Documents, Sources: m.Job.sources()})
+			return parse.New(parse.Options{Analyzer: m.words(), Canon: m.Job.Canon(), Nesting: nesting, Documents: m.Documents, Sources: m.Job.Sources()})
 		}
 		m.Parser = m.newParser()
 		if !own { // it is not for this Maker to say which languages it has

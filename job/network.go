@@ -47,7 +47,7 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 	o := fetch.Options{
 		Contact: j.Contact, Version: Version, Delay: j.delay(), Canon: j.Canon(), OwnHosts: j.Politeness.OwnHosts,
 		CrawlDelayCap: time.Duration(j.Politeness.MaxCrawlDelay), AddressLanes: j.Politeness.AddressLanes,
-		Timeout: time.Duration(f.Timeout), MaxBody: int(f.MaxBody), Types: j.types(), AllowPrivate: f.AllowPrivate,
+		Timeout: time.Duration(f.Timeout), MaxBody: int(f.MaxBody), Types: j.Types(), AllowPrivate: f.AllowPrivate,
 	}
 	if o.Delay == 0 {
 		o.Delay = -1 // none

@@ -50,6 +50,9 @@ hide-half: false              # true hides half of the examples, for target reca
 outside: drop                 # links outside the record: drop, fail, bounds
 keep-runs: false              # true keeps the pages of each crawl in their order, in runs/: waggle lab pool draw needs them
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
+# fetch: {types: [html, pdf]} # documents that are taken, as in a job file (waggle crawl --example-job); default: pages in HTML
+# links: {sources: [alternates, feeds]}  # where links come from, as in a job file
+# topic: {want: documents}    # what counts of the truth: both (default), pages, documents
 judges: [topic]               # of %s; the last for diagnosis only; one with settings of its own as {name: NAME, as: NAME, set: {…}}
 # critic:                     # what the judges critic and critic-printed are taught, which is hits for nobody:
 #   examples: 50              # pages of each topic, at most half of its relevant ones; default: its examples alone

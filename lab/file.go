@@ -50,6 +50,7 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/train"
@@ -71,7 +72,12 @@ type File struct {
 	Hide    bool     `yaml:"hide-half"`
 	// Ignore follows and counts pages that ask for neither (nofollow, noindex):
 	// it is the record that is asked, not the sites.
-	Ignore  bool      `yaml:"ignore-directives"`
+	Ignore bool `yaml:"ignore-directives"`
+	// Fetch, Links and Topic say which documents are taken, where links come from, and what
+	// counts, as a job file does.
+	Fetch   Fetch     `yaml:"fetch,omitempty"`
+	Links   Links     `yaml:"links,omitempty"`
+	Topic   Wanted    `yaml:"topic,omitempty"`
 	Network Network   `yaml:"network"`
 	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first, or the only one
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
@@ -95,6 +101,8 @@ type File struct {
 	doc  *yamlfile.File
 	pool *readPool      // once opened
 	own  job.Strategies // of the program
+
+	documents parse.Documents // Options.Documents of the run
 }
 
 // Web is a recorded web of a lab.
@@ -398,6 +406,7 @@ func (f *File) check() error {
 		bad(f.at("outside"), "%v", err)
 	}
 	f.checkWebs(bad)
+	f.checkKinds(bad)
 	if f.Repeats < 1 || f.Repeats > 1000 {
 		bad(f.at("repeats"), "repeats: %d is outside 1…1000", f.Repeats)
 	}

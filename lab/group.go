@@ -482,6 +482,9 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		Workers: g.Network.Workers, Latency: sim.Latency{Median: time.Duration(g.Network.Median), Spread: g.Network.Spread},
 		Seed: g.chance(), Outside: mode, Asked: rec.Asked,
 	}
+	if g.ofKinds() {
+		o.Types = g.kinds().Types()
+	}
 	var res sim.Result
 	if t := s.Together; t != nil {
 		o.Workers = cmp.Or(t.Fetches, o.Workers)
@@ -519,13 +522,15 @@ func (g *group) chance() uint64 { return g.Seed + uint64(g.repeat) }
 // job is what a crawl of the lab is told.
 func (g *group) job(key eval.Key, s Scorer) *job.Job {
 	delay, wait := job.Duration(g.Network.Delay), (*job.Duration)(g.Network.WaitForBetter)
-	return &job.Job{
+	j := &job.Job{
 		Name:       key.Topic,
 		Scorer:     job.Scorer{Name: s.Name, Seed: g.chance(), Similarity: s.Similarity, Set: s.Set},
 		Budget:     job.Budget{Pages: g.budget(), WaitForBetter: wait},
 		Scope:      job.Scope{MaxQueue: s.Queue, MaxHostPages: s.HostPages},
 		Politeness: job.Politeness{Delay: &delay},
 	}
+	g.tellKinds(j)
+	return j
 }
 
 // plainly is an error of a job without the path of a setting: a lab file has

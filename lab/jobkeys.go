@@ -7,11 +7,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// jobKeys are keys of a job file that a lab file has not, and why.
+// sharedKeys are keys of a job file that a lab file has as well, by the key they stand under.
+var sharedKeys = map[string]string{"fetch": "types", "links": "sources", "topic": "want"}
+
+// jobKeys are keys of a job file that a lab file has not, and why: of those in sharedKeys what
+// else stands under them.
 var jobKeys = map[string]string{
-	"fetch":      "a lab fetches nothing: it reads pages in HTML, as the recorded web has them, those that a browser rendered included; other documents fail in it with the reason type",
-	"links":      "a lab follows the links of pages and those of <link rel=alternate>: other sources (feeds, sitemaps, scripts) are of a crawl, also of one of waggle web serve",
-	"topic":      "topics, with their languages, keywords and examples, are those of the recorded web: they stand in its web.yaml",
+	"fetch":      "a lab fetches nothing: it reads pages as the recorded web has them, those that a browser rendered included; of fetch it has types alone",
+	"links":      "of links a lab has sources alone",
+	"topic":      "topics, with their languages, keywords and examples, are those of the recorded web: they stand in its web.yaml; of topic a lab has want alone",
 	"judge":      "the judges of a lab stand in judges",
 	"scorer":     "the scorers of a lab stand in scorers",
 	"budget":     "the budgets of a lab stand in budgets, and waits for better links in network",
@@ -32,7 +36,18 @@ func refuseJobKeys(name string, b []byte) error {
 	top := doc.Content[0]
 	for i := 0; i+1 < len(top.Content) && top.Kind == yaml.MappingNode; i += 2 {
 		k := top.Content[i]
-		if why, ok := jobKeys[k.Value]; ok {
+		why, ok := jobKeys[k.Value]
+		if shared := sharedKeys[k.Value]; shared != "" {
+			v := top.Content[i+1]
+			if v.Kind != yaml.MappingNode {
+				continue // for the reader to say
+			}
+			for n := 0; n+1 < len(v.Content); n += 2 {
+				if x := v.Content[n]; x.Value != shared {
+					all = append(all, fmt.Errorf("%s:%d: \"%s.%s\" is a key of a job, and none of a lab: %s", name, x.Line, k.Value, x.Value, why))
+				}
+			}
+		} else if ok {
 			all = append(all, fmt.Errorf("%s:%d: %q is a key of a job, and none of a lab: %s", name, k.Line, k.Value, why))
 		}
 	}

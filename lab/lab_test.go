@@ -25,9 +25,10 @@ func TestFileErrors(t *testing.T) {
 	const rest = "\nscorers: [breadth-first]\nwebs: [{path: w}]\n"
 	for _, c := range []struct{ file, want string }{
 		{"webz: []", `lab.yaml:1: unknown key "webz"`},
-		{"title: x\nfetch: {types: [pdf], render: auto}" + rest, `lab.yaml:2: "fetch" is a key of a job, and none of a lab: a lab fetches nothing: it reads pages in HTML`},
-		{"links: {sources: [feeds]}" + rest, `lab.yaml:1: "links" is a key of a job, and none of a lab: a lab follows the links of pages`},
-		{"topic: {want: documents, language: [de]}" + rest, `lab.yaml:1: "topic" is a key of a job, and none of a lab: topics, with their languages`},
+		{"title: x\nfetch: {types: [pdf], render: auto}" + rest, `lab.yaml:2: "fetch.render" is a key of a job, and none of a lab: a lab fetches nothing: it reads pages as the recorded web has them`},
+		{"links: {sources: [feeds], depth: 2}" + rest, `lab.yaml:1: "links.depth" is a key of a job, and none of a lab: of links a lab has sources alone`},
+		{"topic: {want: documents, language: [de]}" + rest, `lab.yaml:1: "topic.language" is a key of a job, and none of a lab: topics, with their languages`},
+		{"judge: topic" + rest, `lab.yaml:1: "judge" is a key of a job, and none of a lab: the judges of a lab stand in judges`},
 		{"title: x", "no webs"},
 		{"webs: [{path: w}]", "no scorers"},
 		{"scorers: [breadth-first, bestest]\nwebs: [{path: w}]", `lab.yaml:1: there is no scorer "bestest"; waggle lab list names them`},

@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 )
 
@@ -30,6 +31,9 @@ type Options struct {
 	// Note is told, before the first cell, what is odd about the webs: truths
 	// that are not recorded. It may be nil.
 	Note func(string)
+	// Documents reads what is no HTML, where a lab asks for it; nil = it is read in this process,
+	// where the time that a document takes is not bounded.
+	Documents parse.Documents
 	// Workers is the number of simulations at a time; 0 = the number of cores.
 	Workers int
 	// Revision is that of the program, which reports name; "" = not known.
@@ -64,6 +68,7 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	f.documents = o.Documents
 	r := &runner{File: f, dir: dir, opt: o}
 	var err error
 	if !o.Replace {
@@ -143,7 +148,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	r.topics = make([]topicFacts, 0, len(groups)/r.Repeats)
 	// Damage in the record of any web shows before the first cell.
 	for i, w := range webs {
-		if !wanted[w] {
+		if !wanted[w] && !w.kinds {
 			continue
 		}
 		if _, err := w.open(ctx, r); err != nil {
@@ -152,6 +157,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			}
 			return r.out, job.Mistake{Err: fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
 		}
+		r.facts.Notes = append(r.facts.Notes, w.way...)
 	}
 	// What is told of the lab, and of its cells, is changed together: a run that
 	// ends before leaves the results of an earlier one as they are.
@@ -198,6 +204,9 @@ func (r *runner) groups(webs []*labWeb) (groups []*group) {
 	r.facts.Clock = clock
 	if r.pool != nil {
 		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, r.pool.given))
+	}
+	if r.ofKinds() {
+		r.facts.Notes = append(r.facts.Notes, r.told())
 	}
 	for _, w := range webs {
 		c := w.Count()
@@ -407,6 +416,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	}
 	if r.Noise > 0 {
 		more = append(more, "noise", r.Noise)
+	}
+	if r.ofKinds() {
+		more = append(more, "kinds", r.Fetch, r.Links, r.Topic)
 	}
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)

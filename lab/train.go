@@ -289,6 +289,7 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 	if f.crawled != nil {
 		o.Follows = func(_, to web.URL) bool { return f.keeps(to) }
 	}
+	r.walks(ctx, f.w, record{Pages: f.w.pages, fold: f}, &o)
 	var err error
 	if r.critics() && f.criticPages == nil {
 		if f.criticPages, err = f.gather(r); err != nil {

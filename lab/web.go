@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic"
@@ -41,6 +42,12 @@ type labWeb struct {
 
 	words  *text.Analyzer
 	parser *parse.Parser
+	// kinds says that there may be documents and other sources of links; linksOnly are the media
+	// types of what is fetched for its links alone then.
+	kinds          bool
+	linksOnly      []string
+	way            []string     // notes on addresses of truths that are fetched for their links alone
+	closeDocuments func() error // nil where no documents are read
 
 	tasks atomic.Int64 // to be done yet
 	mu    sync.Mutex   // of reading
@@ -53,9 +60,13 @@ type labWeb struct {
 // open reads the parsed pages, and makes their file if there is none.
 func (w *labWeb) open(ctx context.Context, r *runner) (*corpus.Pages, error) {
 	r.tell(w.Name + ": reading pages")
-	return corpus.OpenPages(ctx, w.Web, w.parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
+	pages, err := corpus.OpenPages(ctx, w.Web, w.parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
 		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
 	}})
+	if err == nil {
+		err = w.counting(pages)
+	}
+	return pages, err
 }
 
 // load reads the pages of a web, once.
@@ -128,13 +139,26 @@ func languages(topics []corpus.Topic, named []string) (out []string) {
 	return out
 }
 
-// newLabWeb is a web without topics.
+// newLabWeb is a web without topics, of pages in HTML, whose links are their own and alternates.
 func newLabWeb(w *corpus.Web, spec *Web, nesting bool) *labWeb {
+	return newLabWebOf(w, spec, nesting, nil, nil)
+}
+
+// newLabWebOf is newLabWeb with what kinds, unless nil, says of documents and sources of links;
+// nil documents are read in this process.
+func newLabWebOf(w *corpus.Web, spec *Web, nesting bool, kinds *job.Job, documents parse.Documents) *labWeb {
 	out := &labWeb{
 		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(languages(w.Topics, spec.Topics)...),
 		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
 	}
-	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon(), Nesting: nesting})
+	o := parse.Options{Analyzer: out.words, Canon: w.Canon(), Nesting: nesting}
+	if kinds != nil {
+		out.kinds, out.linksOnly, o.Sources = true, kinds.LinksOnly(), kinds.Sources()
+		if o.Documents = documents; documents == nil {
+			o.Documents, out.closeDocuments = job.LocalDocuments()
+		}
+	}
+	out.parser = parse.New(o)
 	return out
 }
 
@@ -150,9 +174,13 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		w.Close()
 		return nil, err
 	}
-	out := newLabWeb(w, spec, f.nests())
+	var kinds *job.Job
+	if f.ofKinds() {
+		kinds = f.kinds()
+	}
+	out := newLabWebOf(w, spec, f.nests(), kinds, f.documents)
 	fail := func(format string, args ...any) (*labWeb, error) {
-		w.Close()
+		out.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
 	}
 	for _, t := range w.Topics {

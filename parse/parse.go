@@ -169,6 +169,23 @@ func New(opts Options) *Parser {
 	return p
 }
 
+// Reads says what of the options changes which documents are pages, where their links come from
+// and by which languages their terms are made: parsed pages are of use to parsers that read the
+// same. It is "" for a parser of English pages without options.
+func (p *Parser) Reads() string {
+	var out []string
+	if l := p.opts.Analyzer.Languages(); len(l) != 1 || l[0] != text.English {
+		out = append(out, "languages "+strings.Join(l, " "))
+	}
+	if p.opts.Documents != nil {
+		out = append(out, "documents")
+	}
+	if p.opts.Sources != nil {
+		out = append(out, fmt.Sprint("sources ", p.opts.Sources))
+	}
+	return strings.Join(out, "; ")
+}
+
 // Parse makes the page of a response, as it was rendered where it was. Malformed HTML of any
 // kind is a page. The error wraps ErrType for documents that are no text.
 func (p *Parser) Parse(r *web.Response) (*web.Page, error) {

@@ -137,3 +137,21 @@ func (t *transport) Fetch(ctx context.Context, u web.URL) (*web.Response, error)
 	r.RetryAfter = fetch.RetryAfter(r.Header, time.Time{})
 	return &r, nil
 }
+
+// Sitemaps tells which sitemaps the robots.txt of the origin of a page names in a record, as
+// written there: none of an origin that the page may not be fetched from. It is not for
+// concurrent use.
+func Sitemaps(record Record) func(ctx context.Context, page web.URL) ([]string, error) {
+	n := newNetwork(record, Options{Types: []string{"*/*"}}, 0, &virtual{})
+	return func(ctx context.Context, page web.URL) ([]string, error) {
+		r, _, err := n.fetch(ctx, page)
+		var f *web.Failure
+		switch {
+		case errors.As(err, &f):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		return r.Sitemaps, nil
+	}
+}

@@ -39,8 +39,10 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	defer lock.Close()
+	docs, done := newDocuments()
+	defer func() { err = errors.Join(err, done()) }()
 	meter := terminal.NewMeter(io.err)
-	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.Show, Workers: c.Workers, Replace: c.Replace, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
+	out, err := f.Run(ctx, c.Out, lab.Options{Documents: docs, Progress: meter.Show, Workers: c.Workers, Replace: c.Replace, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
 	meter.End()
