@@ -32,7 +32,7 @@ const (
 // than four digits are no words. Stop words are dropped, and what is left is
 // stemmed (Snowball) by the rules of the analyzer's language, which is English
 // unless another one was asked for; English stems none but words of the letters
-// a…z. Words of a language that Snowball does not know stand as they are. Runs
+// a…z. Letters that a language writes in more than one way are one (fold.go). Words of a language that Snowball does not know stand as they are. Runs
 // of scripts that are written without spaces (Chinese, Japanese, Thai, …) give
 // each pair of neighbouring characters as a term; the analyzer of Japanese leaves
 // out pairs with a Hiragana, which are endings and particles, and takes a run of
@@ -49,6 +49,9 @@ type Analyzer struct {
 	language string
 	stem     stemmer // nil = words are their own stems
 	scripts  []*unicode.RangeTable
+	lower    *[256]byte  // letters and digits of ASCII in lower case; 0 for what is none, or not known by itself
+	fold     bool        // letters of the language are folded
+	turkish  bool        // the capital of ı is I
 	others   []*Analyzer // of the other languages, in their order
 }
 
@@ -72,7 +75,12 @@ func NewAnalyzer(languages ...string) *Analyzer {
 		if slices.ContainsFunc(all, func(a *Analyzer) bool { return a.language == l }) {
 			continue
 		}
-		all = append(all, &Analyzer{stop: stopWords(l), language: l, stem: stemmers()[l], scripts: spacelessIn(l)})
+		all = append(all, &Analyzer{stop: foldedStops(l), language: l, stem: stemmers()[l], scripts: spacelessIn(l), lower: &lower, fold: folding(l) != nil, turkish: l == "tr"})
+		if l == "tr" {
+			own := lower
+			own['I'] = 0 // it is that of ı
+			all[len(all)-1].lower = &own
+		}
 	}
 	all[0].others = all[1:]
 	return all[0]
@@ -118,8 +126,8 @@ const (
 func (a *Analyzer) each(s string, yield func(e *entry)) {
 	var buf [maxWord]byte
 	for i := 0; i < len(s); {
-		if lower[s[i]] == 0 {
-			if s[i] < utf8.RuneSelf {
+		if a.lower[s[i]] == 0 {
+			if s[i] < utf8.RuneSelf && lower[s[i]] == 0 {
 				i++
 				continue
 			}
@@ -129,7 +137,7 @@ func (a *Analyzer) each(s string, yield func(e *entry)) {
 		// A run of ASCII letters and digits.
 		start, n, hash := i, 0, uint32(fnvOffset)
 		for ; i < len(s); i++ {
-			c := lower[s[i]]
+			c := a.lower[s[i]]
 			if c == 0 {
 				break
 			}
@@ -139,7 +147,7 @@ func (a *Analyzer) each(s string, yield func(e *entry)) {
 			n++
 			hash = (hash ^ uint32(c)) * fnvPrime
 		}
-		if i < len(s) && s[i] >= utf8.RuneSelf {
+		if i < len(s) && (s[i] >= utf8.RuneSelf || lower[s[i]] != 0) {
 			i = a.unicodeRun(s, start, yield) // the word may go on
 			continue
 		}
@@ -207,6 +215,9 @@ func (a *Analyzer) unicodeRun(s string, i int, yield func(*entry)) int {
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || chars > 0 && unicode.IsMark(r):
 			flushPairs()
 			if chars < maxWord {
+				if a.turkish && r == 'I' {
+					r = 'ı'
+				}
 				word = utf8.AppendRune(word, unicode.ToLower(r))
 			}
 			chars++
@@ -231,7 +242,10 @@ const (
 )
 
 // isKatakana knows the letters of Katakana, the mark of a long vowel among them.
-func isKatakana(r rune) bool { return r == 'ー' || unicode.Is(unicode.Katakana, r) }
+// Those of half width are made whole by NFKC.
+func isKatakana(r rune) bool {
+	return r == 'ー' || r >= '\uff66' && r <= '\uff9f' || unicode.Is(unicode.Katakana, r)
+}
 
 // lower maps the bytes of ASCII letters and digits to lower case, others to 0.
 var lower = func() (t [256]byte) {
@@ -313,6 +327,9 @@ func (a *Analyzer) cut(word string) string {
 	if a.language == English {
 		return word
 	}
+	if a.fold {
+		word = Fold(a.language, word)
+	}
 	if _, ok := a.stop[word]; ok {
 		return ""
 	}
@@ -327,6 +344,9 @@ func (a *Analyzer) stemOf(word string) string {
 	env := snowballstem.NewEnv(word)
 	a.stem(env)
 	stem := env.Current()
+	if a.turkish {
+		stem = undotted(stem)
+	}
 	if len(stem) <= len(word) && word[:len(stem)] == stem {
 		return word[:len(stem)] // share the word's memory
 	}

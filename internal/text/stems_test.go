@@ -37,7 +37,7 @@ func TestStemsOfAnotherProgram(t *testing.T) {
 		if other, ok := otherStems[word]; ok {
 			want = other
 		}
-		if f[0] == "ru" { // the other program takes ё for е first, and analyzers do not
+		if f[0] == "ru" { // the other program takes ё for е itself, and this one is given words so (Fold)
 			word = strings.ReplaceAll(word, "ё", "е")
 		}
 		env := snowballstem.NewEnv(word)

@@ -62,7 +62,7 @@ func TestWordsOfLanguages(t *testing.T) {
 		{"it", "dell'archivio, gli archivi", "archiv archiv"},
 		{"nb", "husene og huset", "hus hus"},
 		{"tr", "kitaplar kitap", "kitap kitap"},
-		{"el", "και η βάση", "βάση"},
+		{"el", "και η βάση", "βαση"},
 		{"pl", "bazy danych i baza", "bazy danych baza"},
 		{"zh", "我们的数据库", "们的 的数 数据 据库"},
 		{"ja", "データベースの設定をする", "データベース 設定"},
@@ -77,6 +77,66 @@ func TestWordsOfLanguages(t *testing.T) {
 		for range 2 {
 			if got := strings.Join(a.Words(c.in), " "); got != c.want {
 				t.Errorf("Words(%q) of %s = %q, want %q", c.in, c.language, got, c.want)
+			}
+		}
+	}
+}
+
+// Letters that a language writes in more than one way are one: a pair for each, as people write
+// both.
+func TestFolding(t *testing.T) {
+	for _, c := range []struct{ language, name, a, b string }{
+		{"ru", "ё and е", "отчёт", "отчет"},
+		{"ru", "ё in capitals", "ОТЧЁТ", "отчет"},
+		{"de", "ß", "Straße", "STRASSE"},
+		{"tr", "capital I is ı", "KAPISI", "kapısı"},
+		{"tr", "capital İ is i", "İSTANBUL", "istanbul"},
+		{"tr", "names from abroad", "Internet", "internet"},
+		{"el", "σ at the end", "ΛΟΓΟΣ", "λόγος"},
+		{"el", "accents", "ΒΑΣΗ", "βάση"},
+		{"ar", "the long stroke", "كتـــاب", "كتاب"},
+		{"ar", "short vowels", "مُحَمَّد", "محمد"},
+		{"ar", "hamza above alef", "أحمد", "احمد"},
+		{"ar", "ya without dots", "مستشفى", "مستشفي"},
+		{"fa", "kaf", "كتاب", "کتاب"},
+		{"fa", "ya", "زندگي", "زندگی"},
+		{"ro", "comma and cedilla", "știință", "ştiinţă"},
+		{"ro", "comma before an ending", "informații", "informaţii"},
+		{"fr", "œ", "œuvre", "oeuvre"},
+		{"hi", "nasals", "हिन्दी", "हिंदी"},
+		{"hi", "the dot", "क़लम", "कलम"},
+		{"ja", "half width", "ﾃﾞｰﾀﾍﾞｰｽ", "データベース"},
+		{"ja", "full width", "ＵＮＩＸ", "unix"},
+		{"es", "ligatures", "oﬁcina", "oficina"},
+		{"en", "full width", "ＲＵＮＮＩＮＧ", "running"},
+		{"nl", "ij as one", "ĳsberg", "ijsberg"},
+		{"sv", "composed and not", "cafe\u0301", "café"},
+	} {
+		a := text.NewAnalyzer(c.language)
+		x, y := a.Words(c.a), a.Words(c.b)
+		if len(x) != 1 || !slices.Equal(x, y) {
+			t.Errorf("%s, %s: %q is %q, and %q is %q", c.language, c.name, c.a, x, c.b, y)
+		}
+	}
+	// Stop words are folded as well, and letters of other languages stay apart.
+	for _, c := range []struct{ language, in, want string }{
+		{"ru", "ещё еще её ее", ""},
+		{"ar", "إلى الى", ""},
+		{"de", "œuvre", "œuvr"},
+		{"uk", "ё", ""},
+	} {
+		if got := strings.Join(text.NewAnalyzer(c.language).Words(c.in), " "); got != c.want {
+			t.Errorf("%s: %q is %q, want %q", c.language, c.in, got, c.want)
+		}
+	}
+}
+
+// The stems of the built-in tables are folded as words are: what a word weighs is found by its term.
+func TestTablesAreFolded(t *testing.T) {
+	for _, l := range text.Tables() {
+		for _, stem := range text.StemsOfTable(l) {
+			if text.Fold(l, stem) != stem {
+				t.Errorf("%s: %q stands in the table, and words have %q", l, stem, text.Fold(l, stem))
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 //
 //	mkdf -wordnet DIR -o FILE     that of English
 //	mkdf -debian DIR -o FOLDER    those of other languages, by apt-get; DIR is for its files
+//	mkdf -fold FOLDER             folds letters in tables that were made before analyzers folded them
 //
 // Sources of English: the words and definitions of WordNet 3.0, files data.noun,
 // data.verb, data.adj and data.adv (Debian package wordnet-base; WordNet 3.0
@@ -46,9 +47,12 @@ func main() {
 	dir := flag.String("wordnet", "/usr/share/wordnet", "folder that holds WordNet's data.* files")
 	work := flag.String("debian", "", "make the tables of other languages: a folder for what apt-get fetches")
 	out := flag.String("o", "df.gz", "table to write; with -debian the folder of the tables")
+	fold := flag.String("fold", "", "fold the words of the tables in this folder as analyzers do by now, without their texts")
 	flag.Parse()
 	var err error
-	if *work != "" {
+	if *fold != "" {
+		err = foldTables(*fold)
+	} else if *work != "" {
 		err = fromDebian(*work, *out)
 	} else {
 		err = fromWordNet(*dir, *out)
