@@ -123,34 +123,34 @@ var kinds = []kind{
 		"account suspended", "this account has been suspended", "welcome to nginx", "iis windows server", "default web site page",
 		"apache2 debian default page", "apache2 ubuntu default page", "domain default page", "future home of something quite cool",
 	}},
-	{reason: web.ReasonConsent, terms: maxConsent, title: []string{
+	{reason: web.ReasonConsent, terms: maxConsent, title: append(wordsOf(func(w wallWords) []string { return w.consent }),
 		"before you continue", "we value your privacy", "your privacy choices", "cookie consent", "we use cookies",
 		"consent", "your consent", "privacy settings", "your data, your choice",
 		"wir schätzen ihre privatsphäre", "datenschutzeinstellungen", "ihre einwilligung", "bevor sie fortfahren", "cookie-einstellungen",
 		"nous respectons votre vie privée", "avant de continuer", "votre vie privée", "valoramos su privacidad", "tu privacidad es importante",
-	}, starts: []string{"before you continue to "}, text: []string{
+	), starts: append(wordsOf(func(w wallWords) []string { return w.begun }), "before you continue to "), text: append(wordsOf(func(w wallWords) []string { return w.agree }),
 		"accept all", "accept cookies", "we use cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
-	}},
-	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: []string{
+	)},
+	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: append(wordsOf(func(w wallWords) []string { return w.login }),
 		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
 		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
 		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
 		"lost password", "forgot password", "forgot your password", "forgotten password", "password reset", "reset password", "reset your password",
 		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
-	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: []string{
+	), ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: []string{
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
 	}, demands: []string{
 		"login required", "password required", "authentication required", "this content is password protected", "this page is password protected",
-	}, notices: []string{
+	}, notices: append(wordsOf(func(w wallWords) []string { return w.needed }),
 		"you must be logged in to", "you need to be logged in to", "you must log in to", "you need to log in to", "this article is for members", "this content is for members",
 		"this post is for paid", "this post is for paying", "you do not have permission to view this page", "you do not have permission to access this page",
 		"you are not authorized to view this page", "you are not authorized to access this page", "log in to continue", "sign in to continue", "subscribe to continue reading",
 		"sie müssen sich anmelden", "sie müssen angemeldet sein", "vous devez être connecté", "debe iniciar sesión", "debes iniciar sesión", "необходимо войти",
 		"ログインしてください", "请先登录",
-	}, alone: maxField, text: []string{
+	), alone: maxField, text: append(wordsOf(func(w wallWords) []string { return w.password }),
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
-	}},
+	)},
 }
 
 // Reason says why a page is hollow, "" for a page that is not.
