@@ -1,13 +1,16 @@
 #!/bin/sh
 # Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md, classics.md, apprentice.md,
-# paths.md again, and the tables of paths-manuals.md as text: builds the recorded webs, runs the labs, makes of their
-# values the files papers-*.csv, classics-*.csv, apprentice-*.csv, paths.csv and the charts beside this script,
+# paths.md again, and the tables of paths-manuals.md as text: builds the recorded webs that the labs are of, runs the labs, makes of their
+# values the files papers-*.csv, classics-*.csv, apprentice-*.csv, paths.csv and the charts,
 # and puts their tables into the documents, with the revision and settings that made them. What
 # is said of them there is left to whoever reads them; classics.md is the report of its lab. The
 # figures of flagship.md are made by the commands at the head of its lab files, and flagship-all by LABS. How
 # long each lab took is in papers-labs.csv.
 #
-#   WEBS=DIR docs/results/papers.sh
+#   WEBS=DIR sh docs/results/papers.sh [FOLDER]
+#
+# It may be started in any folder. What it makes goes into FOLDER, by default results in WORK: copies of
+# the documents and files here, with what was made anew. Only FOLDER=docs/results changes the published ones.
 #
 # It can be stopped at any time: the next run goes on where the last one was, but what no lab
 # file makes (paths-departments and the like, some minutes each) begins anew. Each lab says how far it is,
@@ -17,8 +20,8 @@
 #            build takes them; trails needs zstdcat
 #   WORK     folder of the built webs and of the labs (default: /tmp/waggle-papers); another
 #            one is needed after a change of the code: what the old one has is kept
-#   LABS     labs to run, in this order (default: all of them); LABS=none makes the tables
-#            alone
+#   LABS     labs to run, in this order (default: all of them, which the script names for a name that it
+#            does not know); LABS=none makes the tables alone
 #   REPEATS  repeats of each lab (default: those of its file, five for most); a later run
 #            with more adds to what is there
 #   WORKERS  simulations at a time (default: one a core)
@@ -31,26 +34,53 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
+[ $# -le 1 ] || { echo "papers.sh: give one folder for the results, or none" >&2; exit 2; }
 every="lm10 lm10-data trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics apprentice apprentice-repeats apprentice-topic paths paths-departments paths-many paths-manuals paths-manuals-adaptive paths-trails"
 labs=${LABS:-$every}
+for l in $labs; do
+	case " none flagship-all $every " in
+	*" $l "*) ;;
+	*) echo "papers.sh: there is no lab $l: give some of $every flagship-all, or none" >&2; exit 2 ;;
+	esac
+done
 
+# Places that the caller named are of the folder that the script was started in.
+absolute() { case $1 in /*) echo "$1" ;; *) echo "$(pwd)/$1" ;; esac; }
+case $waggle in */*) waggle=$(absolute "$waggle") ;; esac
+[ -z "${WEBS:-}" ] || WEBS=$(absolute "$WEBS")
+[ -z "${1:-}" ] || set -- "$(absolute "$1")"
 mkdir -p "$work/webs"
 cd "$work"
 work=$(pwd)
-for w in departments campus manuals; do
-	[ -e "webs/$w/web.yaml" ] || "$waggle" web build "${WEBS:?the folder of the recorded webs}/$w" -o "webs/$w"
+out=${1:-$work/results}
+mkdir -p "$out/plots"
+out=$(cd "$out" && pwd)
+# A lab that is not run leaves what is published of it.
+[ "$out" = "$here" ] || for f in "$here"/*.md "$here"/*.csv "$here"/plots/*.svg; do
+	to=$out${f#"$here"}
+	[ -e "$to" ] || cp "$f" "$to"
 done
 
 # The positive control is on made-up webs, of three kinds: the pages of trail tell how far a
 # target is in words of their own, those of plain in fewer and fewer words of the target's, and
 # crowd is trail among pages of two more topics.
 made=hops=3,growth=1.5,links=8,template=0,locality=0.3,near=0.5,anchors=0,signal=0.9,duplicates=0,boilerplate=0,redirects=0,dead=0,targets=0.01
-for s in 1 2 3 4 5 6; do
-	for w in trail:pages=6000,hosts=10,topics=1,decay=1,trail=1 plain:pages=6000,hosts=10,topics=1,decay=0.6,trail=0 crowd:pages=18000,hosts=30,topics=3,decay=1,trail=1; do
-		name=${w%%:*}-$s
-		[ -e "webs/$name/web.yaml" ] || "$waggle" web build --name $name --synthetic "seed=$s,$made,${w#*:}" -o "webs/$name"
-	done
-done
+web() { # NAME: builds it unless it is there
+	[ ! -e "webs/$1/web.yaml" ] || return 0
+	case $1 in
+	trail-*) kind=pages=6000,hosts=10,topics=1,decay=1,trail=1 ;;
+	plain-*) kind=pages=6000,hosts=10,topics=1,decay=0.6,trail=0 ;;
+	crowd-*) kind=pages=18000,hosts=30,topics=3,decay=1,trail=1 ;;
+	*)
+		"$waggle" web build "${WEBS:?the folder of the recorded webs}/$1" -o "webs/$1" >&2
+		return
+		;;
+	esac
+	"$waggle" web build --name "$1" --synthetic "seed=${1#*-},$made,$kind" -o "webs/$1" >&2
+}
+webs() { # LAB.yaml: builds the webs that it is of
+	for w in $(sed -n 's/^  - .*path: *webs\/\([a-z0-9-]*\).*/\1/p' "$1"); do web "$w"; done
+}
 
 # Lab files are changed copies of those that are kept here: the headline strategies with
 # bounds, from near and from far seeds, without the hits among what teaches, by the critic as printed,
@@ -66,6 +96,12 @@ lab() { # NAME
 	classics | flagship-all | apprentice* | paths) base=$1 ;;
 	paths-* | lm10-data)
 		[ ! -e "$1.txt" ] || return 0
+		case $1 in
+		lm10-data) webs "$here/papers-lm10.yaml" ;;
+		paths-manuals*) web manuals ;;
+		paths-trails) web trails ;;
+		*) web departments ;;
+		esac
 		timed "$1.seconds" printing "$1" >"$1.new"
 		echo "${REVISION:-$("$waggle" version | sed -n 's/.*(revision \([^)]*\)).*/\1/p')}" >"$1.revision"
 		mv "$1.new" "$1.txt"
@@ -75,13 +111,19 @@ lab() { # NAME
 	case $1 in *-far) far='s/^seeds: .*/seeds: [far]/' ;; *) far= ;; esac
 	sed -e "${REPEATS:+s/^repeats: .*/repeats: $REPEATS/}" -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
 	sed -i -e "$far" "lab-$1.yaml"
+	webs "lab-$1.yaml"
+	# What a run took that was killed, nobody kept.
+	killed=
+	[ ! -e "$1.running" ] || killed=yes
+	: >"$1.running"
 	ended=0
 	timed "$1.seconds" "$waggle" lab run -f "lab-$1.yaml" -o "$1" ${WORKERS:+--workers "$WORKERS"} || ended=$?
 	if [ -d "$1" ]; then
 		cat "$1.seconds" >>"$1/seconds.txt"
 		[ -z "${REVISION:-}" ] || echo "$REVISION" >"$1/revision"
 	fi
-	rm "$1.seconds"
+	rm "$1.seconds" "$1.running"
+	[ -z "$killed" ] || echo '?' >>"$1/seconds.txt"
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
 	[ $ended -le 1 ] || exit $ended
 }
@@ -115,7 +157,6 @@ printing() { # NAME
 		"$waggle" lab paths --web webs/manuals --labels "$here/manuals-goals.tsv" --topics installation,index,tutorial --strategies best-first-both,pathlearner-adaptive,pathlearner,pathlearner:endless=1
 		;;
 	paths-trails)
-		[ -e webs/trails/web.yaml ] || "$waggle" web build "${WEBS:?the folder of the recorded webs}/trails" -o webs/trails >&2
 		zstdcat "${WEBS:?the folder of the recorded webs}/trails/paths.tsv.zst" >games.tsv
 		"$waggle" lab paths --web webs/trails --games games.tsv
 		;;
@@ -132,7 +173,7 @@ done
 # made FOLDER CSV COMMAND…: what the command writes; a file that is there stays where the lab
 # has no results.
 made() {
-	folder=$1 csv=$here/$2
+	folder=$1 csv=$out/$2
 	shift 2
 	if [ -e "$folder/values.csv" ]; then
 		"$@" >"$csv"
@@ -165,18 +206,20 @@ tables() { # FOLDER BASELINE MEASURES BUDGETS
 }
 # made_by is the line of a lab in papers-labs.csv. Seconds are processor time: of the program,
 # where this script ran the lab, and else of crawls and training alone, in which each crawl
-# has the training of its model.
+# has the training of its model; of a lab that was killed in between they are not known.
 made_by() { # LAB
 	revision=$(sed -n 's/^- Made with waggle of revision \([^,]*\), settings .*/\1/p' "$1/report.md")
 	# A program that cannot tell leaves it to whoever ran it, and else it is what it was.
-	[ -n "$revision" ] || revision=$(cat "$1/revision" 2>/dev/null || awk -F, -v lab="$1" '$1 == lab { print $3 }' "$here/papers-labs.csv")
+	[ -n "$revision" ] || revision=$(cat "$1/revision" 2>/dev/null || awk -F, -v lab="$1" '$1 == lab { print $3 }' "$out/papers-labs.csv")
 	settings=$(sed -n 's/^- Made with.* settings \([0-9a-f]*\)\.$/\1/p' "$1/report.md")
 	base=papers-${1%-far}.yaml
 	[ -e "$here/$base" ] || base=papers-$(echo "${1%-far}" | sed 's/-\(headline\|hits\|runs\|critic\)$//').yaml
 	[ -e "$here/$base" ] || base=$1.yaml
 	crawls=$(cells "$1" | wc -l)
 	repeats=$(sed -n 's/^repeats: //p' "$1/lab.yaml")
-	if [ -e "$1/seconds.txt" ]; then
+	if grep -qs '?' "$1/seconds.txt"; then
+		seconds= of=
+	elif [ -e "$1/seconds.txt" ]; then
 		seconds=$(awk '{ s += $1 } END { printf "%.0f", s }' "$1/seconds.txt") of=program
 	else
 		seconds=$(awk -F'\t' '{ last[$1] = $0 } END { for (k in last) { n = split(last[k], f, FS); s += f[5]; for (i = 7; i <= n; i++) s += f[i] }; printf "%.0f", s }' "$1/costs.tsv") of=crawls
@@ -193,7 +236,7 @@ curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
 	made "$2" "$1.csv" awk -f "$here/papers-curves.awk" -v column="$3" -v steps="$4" -v only="$5" "$2/curves.csv"
 }
 chart() { # NAME FOLDER CHART
-	[ ! -e "$2/plots/$3.svg" ] || cp "$2/plots/$3.svg" "$here/plots/$1.svg"
+	[ ! -e "$2/plots/$3.svg" ] || cp "$2/plots/$3.svg" "$out/plots/$1.svg"
 }
 table papers-lm10-300 lm10 lm10-bfs auc 300
 table papers-bpm09-300 bpm09 bpm09-best-first-both auc 300
@@ -260,10 +303,10 @@ models() { # FOLDER STRATEGIES NAMES
 told() { # FOLDER: whether its cells say it
 	[ -e "$1/models.csv" ] && [ "$(wc -l <"$1/models.csv")" -gt 1 ]
 }
-if told htt14; then models htt14 htt14-hmm2,htt14-hmm2-x-means sites,pages,targets,sequences,clusters-found >"$here/papers-htt14-clusters.csv"; fi
-if told lm10; then models lm10 lm10-crf sites,pages,targets,sequences,words,anchor-words >"$here/papers-lm10-training.csv"; fi
+if told htt14; then models htt14 htt14-hmm2,htt14-hmm2-x-means sites,pages,targets,sequences,clusters-found >"$out/papers-htt14-clusters.csv"; fi
+if told lm10; then models lm10 lm10-crf sites,pages,targets,sequences,words,anchor-words >"$out/papers-lm10-training.csv"; fi
 if [ -e lm10-data.txt ]; then
-	grep -E '^(web|departments|campus|manuals),' lm10-data.txt >"$here/papers-lm10-data.csv"
+	grep -E '^(web|departments|campus|manuals),' lm10-data.txt >"$out/papers-lm10-data.csv"
 	awk -F, -v OFS=' | ' '
 		function seen(name, x) { if (!((name, $1) in least) || x < least[name, $1]) least[name, $1] = x; if (x > most[name, $1]) most[name, $1] = x }
 		function range(name, w) { return least[name, w] == most[name, w] ? most[name, w] : least[name, w] " to " most[name, w] }
@@ -276,14 +319,14 @@ if [ -e lm10-data.txt ]; then
 			for (i = 1; i <= n; i++) { w = order[i]; print "| " w, parts[w], range("targets", w), range("found", w), range("pages", w), range("sequences", w), range("seeds", w) " |" }
 		}' lm10-data.txt >lm10-data.md
 fi
-if told vs05; then models vs05 vs05-pathlearner sites,pages,targets,sequences,words >"$here/papers-vs05-training.csv"; fi
+if told vs05; then models vs05 vs05-pathlearner sites,pages,targets,sequences,words >"$out/papers-vs05-training.csv"; fi
 curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
 curve papers-bpm09-curves bpm09 hits 10 ''
 curve papers-bpm09-similar-curves bpm09 similar 10 ''
 curve papers-bpm09-long-curves bpm09-long hits 20 ''
 curve papers-cps02-loss cps02 loss_sum 10 ''
 curve papers-vs05-curves vs05 hits 12 ''
-if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$here/papers-cps02-topics.csv"; fi
+if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$out/papers-cps02-topics.csv"; fi
 for w in departments campus manuals; do
 	chart papers-lm10-$w-mesh lm10 $w-precision-surface
 	chart papers-lm10-$w-sigma lm10 $w-sigma
@@ -295,7 +338,7 @@ apprentice() { # FOLDER FORM STRATEGIES [AWK ARGUMENTS…]
 	lab=$1 form=$2 names=$3
 	shift 3
 	if [ -e "$lab/values.csv" ]; then
-		awk -f "$here/apprentice.awk" -v form="$form" -v base=best-first-page -v names="$names" -v csv="$here/$lab.csv" \
+		awk -f "$here/apprentice.awk" -v form="$form" -v base=best-first-page -v names="$names" -v csv="$out/$lab.csv" \
 			-v at="departments:300 departments:1000 campus:1000 campus:3000 manuals:1000 manuals:3000" "$@" "$lab/values.csv" >"$lab.md"
 		for w in departments campus manuals; do
 			for c in harvest loss; do
@@ -307,10 +350,10 @@ apprentice() { # FOLDER FORM STRATEGIES [AWK ARGUMENTS…]
 	fi
 }
 apprentice apprentice parts "best-first-page printed printed-median tempered tempered-fixed tempered-nameless tempered-offline recall"
-apprentice apprentice-repeats topics "best-first-page printed tempered tempered-offline" -v topics="$here/apprentice-topics.csv"
+apprentice apprentice-repeats topics "best-first-page printed tempered tempered-offline" -v topics="$out/apprentice-topics.csv"
 apprentice apprentice-topic long "best-first-page printed printed-median printed-offline tempered-fixed tempered-offline recall fixed-plain fixed-anchor fixed-cocitation"
 if [ -e paths/values.csv ]; then
-	awk -f "$here/paths.awk" -v csv="$here/paths.csv" -v names="pathlearner breadth-first apprentice-tempered opic aggarwal backlink crf memm afc-approx best-first-both vs05-pathlearner vs05-afc" paths/values.csv paths/tests.csv >paths.md
+	awk -f "$here/paths.awk" -v csv="$out/paths.csv" -v names="pathlearner breadth-first apprentice-tempered opic aggarwal backlink crf memm afc-approx best-first-both vs05-pathlearner vs05-afc" paths/values.csv paths/tests.csv >paths.md
 fi
 
 made flagship-all flagship-all.csv tables flagship-all waggle "hits auc" "300 1000"
@@ -323,18 +366,19 @@ for l in $every flagship-all; do
 		case $l in lm10-data) what="BenchmarkTrainingData of lab" ;; *) what="waggle lab paths" ;; esac
 		echo "$l,$what,$(cat "$l.revision"),,,,,$(awk '{ s += $1 } END { printf "%.0f", s }' "$l.seconds"),program"
 	else
-		grep "^$l," "$here/papers-labs.csv" 2>/dev/null || :
+		grep "^$l," "$out/papers-labs.csv" 2>/dev/null || :
 	fi
 done >labs.new
 awk -F, -v OFS=, 'BEGIN { print "lab", "file", "revision", "settings", "changed", "repeats", "crawls", "seconds", "of" }
 	{ print; crawls += $7; seconds += $8 }
-	END { print "all", "", "", "", "", "", crawls + 0, seconds + 0, "" }' labs.new >"$here/papers-labs.csv"
+	END { print "all", "", "", "", "", "", crawls + 0, seconds + 0, "" }' labs.new >"$out/papers-labs.csv"
 
-cd "$here"
+cd "$out"
 if [ -e "$work/classics/report.md" ]; then
-	awk -f classics.awk -v dir=. "$work/classics/report.md" >classics.md
+	awk -f "$here/classics.awk" -v dir=. "$work/classics/report.md" >classics.md
 	cp "$work"/classics/plots/*.svg plots/
 fi
 for d in lm10 cps02 vs05 htt14 bpm09 apprentice paths paths-manuals; do
-	awk -v work="$work" -f papers-fill.awk $d.md >"$work/filled.md" && cp "$work/filled.md" $d.md
+	awk -v work="$work" -f "$here/papers-fill.awk" $d.md >"$work/filled.md" && cp "$work/filled.md" $d.md
 done
+echo "papers.sh: the documents and files are in $out" >&2
