@@ -190,11 +190,10 @@ func meaning(d score.Description, v strategy.Printed) string {
 	var mended any
 	switch v.Part {
 	case strategy.OfStrategy:
-		s, ok := of.Setting(v.Name)
-		if !ok { // the scorer to compare with does without it
+		if _, ok := of.Setting(v.Name); !ok { // the scorer to compare with does without it
 			of, _ = score.Describe(d.Base())
-			s, _ = of.Setting(v.Name)
 		}
+		s, _ := compared(d, v.Name)
 		line, mended = s.Line, s.Default
 	case strategy.OfTraining:
 		line, mended = lessonMeaning(score.ModelOf(d), v.Name)

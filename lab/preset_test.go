@@ -79,10 +79,49 @@ func TestPresetOverridden(t *testing.T) {
 			t.Errorf("%s: %v", scorer, err)
 		}
 	}
-	// The table of constants shows the defaults of the scorer that it is.
+}
+
+// The table of constants has those of the training and of the crawl too, and the defaults of the
+// scorer that the list compares a preset with.
+func TestConstantsOfPresets(t *testing.T) {
+	f := presets(t, "{name: lm10-crf, as: mine, set: {epsilon: 0.01}, queue: 9000, train: {states: 4}}, cps02-apprentice, lm10-bfs, htt14-hmm2, vs05-pathlearner, memm")
+	got := map[string]string{}
 	for _, c := range f.constants() {
-		if c.Scorer == "mine" && c.Name == "literal" && (c.Value != 1 || c.Default != 0) {
-			t.Errorf("literal is %v, by default %v", c.Value, c.Default)
+		if c.Line == "" {
+			t.Errorf("%s of %s has no meaning", c.Name, c.Scorer)
+		}
+		got[c.Scorer+" "+c.Name] = c.Value + ", by default " + c.Default
+	}
+	for name, want := range map[string]string{
+		"mine literal":                        "1, by default 0",
+		"mine epsilon":                        "0.01, by default 0.001",
+		"mine queue":                          "9000, by default 0",
+		"mine train: states":                  "4, by default 5",
+		"mine train: sequences":               "10000, by default 10000",
+		"mine train: variance":                "10, by default 10",
+		"mine train: features":                "all, by default all",
+		"mine train: iterations":              "100, by default its own bound",
+		"mine train: self":                    "1, by default 0",
+		"mine train: any-address":             "1, by default 0",
+		"cps02-apprentice words":              "0, by default 10",
+		"cps02-apprentice inherit":            "0, by default 1",
+		"lm10-bfs similarity":                 "tf-max, by default judge",
+		"lm10-bfs queue":                      "500, by default 0",
+		"htt14-hmm2 train: order":             "2, by default 2",
+		"htt14-hmm2 train: start":             "1, by default 0",
+		"vs05-pathlearner train: page-tokens": "100, by default 10",
+		"vs05-pathlearner train: dual":        "1, by default 1",
+		"vs05-pathlearner train: milestones":  "1, by default 0",
+		"vs05-pathlearner train: wrong-turns": "4, by default 4",
+		"memm train: self":                    "0, by default 0",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"memm queue", "memm similarity", "cps02-apprentice train: states", "vs05-pathlearner train: states", "htt14-hmm2 train: variance"} {
+		if v, there := got[name]; there {
+			t.Errorf("%s is %s", name, v)
 		}
 	}
 }

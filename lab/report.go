@@ -12,7 +12,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/score"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -142,24 +141,6 @@ func (s Scorer) changes() string {
 		parts = append(parts, s.Train.changes()...)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// constants lists every constant that was in force, with its default.
-func (f *File) constants() (out []report.Constant) {
-	for _, s := range f.Scorers {
-		for i, x := range s.kind().Settings {
-			v, ok := s.Set[x.Name]
-			if !ok {
-				v = x.Default
-			}
-			of := x.Default
-			if base, ok := score.Describe(s.kind().Base(), s.own...); ok { // of a preset
-				of = base.Settings[i].Default
-			}
-			out = append(out, report.Constant{Scorer: s.label(), Name: x.Name, Value: v, Default: of, Line: x.Line})
-		}
-	}
-	return out
 }
 
 // rules tell how the runs were made.

@@ -76,9 +76,9 @@ func TestDevelopmentTopics(t *testing.T) {
 // What was in force is told, and what was changed is told apart.
 func TestConstantsAreReported(t *testing.T) {
 	r, text := reported(t, "webs: [{path: "+small(t)+", topics: [bees]}]\nscorers: [breadth-first, fish-search, {name: fish-search, as: wide, set: {width: 7}}]\nbudgets: [20]\n")
-	want := report.Constant{Scorer: "wide", Name: "width", Value: 7}
+	want := report.Constant{Scorer: "wide", Name: "width", Value: "7"}
 	i := slices.IndexFunc(r.Constants, func(c report.Constant) bool { return c.Scorer == want.Scorer && c.Name == want.Name })
-	if i < 0 || r.Constants[i].Value != 7 || r.Constants[i].Default == 7 || r.Constants[i].Line == "" {
+	if i < 0 || r.Constants[i].Value != "7" || r.Constants[i].Default == "7" || r.Constants[i].Line == "" {
 		t.Fatalf("constants %+v", r.Constants)
 	}
 	k := slices.IndexFunc(r.Constants, func(c report.Constant) bool { return c.Scorer == "fish-search" && c.Name == "width" })

@@ -94,6 +94,7 @@ type commands struct {
 	Lab struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate each strategy on each topic, and write a report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab again, from its results."`
+		Chart  labChartCmd  `cmd:"" help:"Draw curves of the strategies that one chooses."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
 		Verify labVerifyCmd `cmd:"" help:"Make a small crawl of each published result again, and compare."`
 		Judge  labJudgeCmd  `cmd:"" help:"Measure how far a judge is right, with few and many examples, before and after the first pages."`

@@ -238,6 +238,12 @@ curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
 chart() { # NAME FOLDER CHART
 	[ ! -e "$2/plots/$3.svg" ] || cp "$2/plots/$3.svg" "$out/plots/$1.svg"
 }
+# drawn draws the lines of a CSV file of curves that is among the results.
+drawn() { # CHART CSV COLUMNS STRATEGIES TITLE [FLAGS…]
+	to=$out/plots/$1.svg csv=$out/$2.csv columns=$3 strategies=$4 title=$5
+	shift 5
+	[ ! -e "$csv" ] || "$waggle" lab chart "$csv" --columns "$columns" --strategies "$strategies" --title "$title" "$@" -o "$to"
+}
 table papers-lm10-300 lm10 lm10-bfs auc 300
 table papers-bpm09-300 bpm09 bpm09-best-first-both auc 300
 table papers-bpm09-1000 bpm09 bpm09-best-first-both hits 1000
@@ -327,11 +333,22 @@ curve papers-bpm09-long-curves bpm09-long hits 20 ''
 curve papers-cps02-loss cps02 loss_sum 10 ''
 curve papers-vs05-curves vs05 hits 12 ''
 if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$out/papers-cps02-topics.csv"; fi
-for w in departments campus manuals; do
-	chart papers-lm10-$w-mesh lm10 $w-precision-surface
-	chart papers-lm10-$w-sigma lm10 $w-sigma
+curve papers-control-curves control hits 10 lm10-bfs,lm10-crf,lm10-memm,lm10-hmm,crf,memm,best-first-both,breadth-first
+# Each figure of a paper that has lines, with the systems that it shows.
+lm10=lm10-bfs,lm10-crf,lm10-memm,lm10-hmm,crf,memm
+drawn papers-lm10-mesh papers-lm10-mesh precision_0.5,precision_0.65,precision_0.8 $lm10 "Precision by similarity" --percent
+drawn papers-lm10-viterbi papers-lm10-mesh precision_0.5 lm10-bfs,lm10-crf,lm10-crf-viterbi,crf,crf-viterbi,memm,memm-viterbi "Marginal probability and Viterbi" --percent
+for m in crf memm; do
+	drawn papers-lm10-$m-features papers-lm10-mesh precision_0.5 lm10-$m,lm10-$m-words,lm10-$m-similarity,$m,$m-words,$m-similarity "Which features" --percent
 done
-for l in htt14 vs05; do chart papers-$l-departments $l departments-harvest; done
+drawn papers-lm10-sigma papers-lm10-sigma-curve sigma $lm10,best-first-both,breadth-first "Maximum average similarity"
+drawn papers-control papers-control-curves hits $lm10,best-first-both,breadth-first "Relevant pages, taught in the region that is crawled"
+drawn papers-bpm09-classics papers-bpm09-curves hits bpm09-best-first-both,bpm09-best-first-page,bpm09-best-first-anchor,breadth-first,depth-first "Figure 4: classic crawlers"
+drawn papers-bpm09-semantic papers-bpm09-curves hits bpm09-best-first-both,bpm09-semantic-synonym,bpm09-semantic-hypernym "Figure 5: semantic crawlers"
+drawn papers-bpm09-learners papers-bpm09-curves hits bpm09-best-first-both,bpm09-hmm,bpm09-hmm-centroid-page,bpm09-hmm-centroid-both,breadth-first "Figure 6: crawlers that learn"
+drawn papers-htt14 papers-htt14-curves hits htt14-hmm2,htt14-hmm,bayes-cluster-like,bayes-page-like,knn-page-like "Relevant pages"
+drawn papers-vs05 papers-vs05-curves hits vs05-afc,vs05-pathlearner,vs05-pathlearner-10,vs05-pathlearner-0,pathlearner,afc-approx,breadth-first "Goals"
+drawn papers-cps02-loss papers-cps02-loss loss_sum best-first-page,cps02-apprentice,cps02-recall,cps02-apprentice-online,cps02-online-100,apprentice-tempered,tempered-offline "Expected loss"
 
 # The documents of the apprentice and of labelled paths.
 apprentice() { # FOLDER FORM STRATEGIES [AWK ARGUMENTS…]

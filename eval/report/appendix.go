@@ -207,10 +207,10 @@ func (b *builder) models() (section, bool) {
 
 // constants lists the settings in force.
 func (b *builder) constants() (section, bool) {
-	s := section{Title: "Constants", ID: "constants", Notes: []string{"Every setting of every strategy, as it was in force; those that are not the default are set bold."}}
+	s := section{Title: "Constants", ID: "constants", Notes: []string{"Every setting of every strategy and every constant of the training of its model (train:), as it was in force; those that are not the default are set bold. A preset is compared with the scorer that waggle lab list compares it with."}}
 	t := table{Head: []string{"strategy", "constant", "value", "default", "meaning"}}
 	for _, c := range b.Constants {
-		t.Rows = append(t.Rows, []cell{{Text: c.Scorer}, {Text: c.Name}, {Text: fmt.Sprint(c.Value), Number: true, Strong: c.Value != c.Default}, number(fmt.Sprint(c.Default)), {Text: c.Line}})
+		t.Rows = append(t.Rows, []cell{{Text: c.Scorer}, {Text: c.Name}, {Text: c.Value, Number: true, Strong: c.Value != c.Default}, number(c.Default), {Text: c.Line}})
 	}
 	s.Folded = []table{t}
 	return s, len(t.Rows) > 0

@@ -57,10 +57,10 @@ type Results struct {
 	Constants []Constant
 }
 
-// Constant is a setting of a strategy.
+// Constant is a setting of a strategy, or of the training of its model.
 type Constant struct {
 	Scorer, Name   string
-	Value, Default float64
+	Value, Default string // a number, or a word
 	Line           string // what it means
 }
 
@@ -279,7 +279,7 @@ func (r Results) clean() Results {
 		each(&r.Costs[i].Scorer, &r.Costs[i].Judge)
 	}
 	for i := range r.Constants {
-		each(&r.Constants[i].Scorer, &r.Constants[i].Name, &r.Constants[i].Line)
+		each(&r.Constants[i].Scorer, &r.Constants[i].Name, &r.Constants[i].Value, &r.Constants[i].Default, &r.Constants[i].Line)
 	}
 	return r
 }

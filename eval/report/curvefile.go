@@ -1,0 +1,203 @@
+package report
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/eval/plot"
+)
+
+// CurveChart says what is drawn of a file of curves.
+type CurveChart struct {
+	Title, Note string
+	Strategies  []string // in the order of their colours; none = all of the file
+	Columns     []string // what is drawn: a row of panels each
+	Webs        []string // none = all of the file
+	Percent     bool     // values are shares
+}
+
+// curvePoint is a place in a chart of curves.
+type curvePoint struct {
+	web, strategy, column string
+	pages                 float64
+}
+
+// curveFile is what is read of a file of curves.
+type curveFile struct {
+	webs, strategies []string // as the file has them
+	// values are by topic, those of a topic's parts, TOPIC@PART, and repeats together; the topic is "" in a
+	// file of means.
+	values map[curvePoint]map[string][]float64
+	pages  map[curvePoint][]float64 // of a curve, whose pages is 0
+}
+
+// ChartCurves draws the curves of a CSV file whose first line names its columns, among them
+// web, pages, and strategy or scorer, as curves.csv and surface.csv of a lab have them. With a
+// column topic, as in curves.csv, lines are means over topics, the parts and repeats of each averaged first.
+func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
+	f, err := readCurves(r, c.Columns)
+	if err != nil {
+		return nil, err
+	}
+	strategies, err := chosen("strategy", c.Strategies, f.strategies)
+	if err != nil {
+		return nil, err
+	}
+	webs, err := chosen("web", c.Webs, f.webs)
+	if err != nil {
+		return nil, err
+	}
+	m := plot.Multiples{Title: c.Title, Note: c.Note, Columns: len(webs), PanelHeight: 220}
+	for _, column := range c.Columns {
+		for _, w := range webs {
+			panel := plot.Lines{Title: w, XLabel: "pages fetched", YLabel: strings.Join(c.Columns, ", "), Percent: c.Percent}
+			if len(c.Columns) > 1 {
+				panel.Title += ", " + column
+			}
+			for i, s := range strategies {
+				line := plot.Series{Name: s, Color: i}
+				at := curvePoint{web: w, strategy: s, column: column}
+				for _, n := range f.pages[at] {
+					at.pages = n
+					line.X, line.Y = append(line.X, n), append(line.Y, f.mean(at))
+				}
+				if len(line.X) > 0 {
+					panel.Series = append(panel.Series, line)
+				}
+			}
+			m.Panels = append(m.Panels, panel)
+		}
+	}
+	if len(m.Panels) == 1 {
+		m.PanelHeight = 340
+	}
+	return m.Draw(), nil
+}
+
+// mean is that over the topics of a point, NaN of none.
+func (f *curveFile) mean(at curvePoint) float64 {
+	var topics []float64
+	for _, v := range f.values[at] {
+		topics = append(topics, mean(v))
+	}
+	slices.Sort(topics) // one order of the sum
+	return mean(topics)
+}
+
+func readCurves(r io.Reader, columns []string) (*curveFile, error) {
+	lines := csv.NewReader(r)
+	head, err := lines.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("the file is empty: give curves.csv of a lab, or one like it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	place := func(names ...string) (int, error) {
+		for _, n := range names {
+			if i := slices.Index(head, n); i >= 0 {
+				return i, nil
+			}
+		}
+		return 0, fmt.Errorf("there is no column %s: the file has %s", strings.Join(names, " or "), strings.Join(head, ", "))
+	}
+	web, err := place("web")
+	if err != nil {
+		return nil, err
+	}
+	strategy, err := place("strategy", "scorer")
+	if err != nil {
+		return nil, err
+	}
+	pages, err := place("pages")
+	if err != nil {
+		return nil, err
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("name the columns to draw, of %s", strings.Join(head, ", "))
+	}
+	var drawn []int
+	for _, c := range columns {
+		i, err := place(c)
+		if err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, i)
+	}
+	topic := slices.Index(head, "topic")
+	f := &curveFile{values: map[curvePoint]map[string][]float64{}, pages: map[curvePoint][]float64{}}
+	one := map[string]string{} // of columns that a chart has no place for
+	for {
+		cells, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := lines.FieldPos(0)
+		for i, name := range head {
+			if name != "judge" && name != "seeds" {
+				continue
+			}
+			if was, ok := one[name]; ok && was != cells[i] {
+				return nil, fmt.Errorf("line %d: %s is %q, and %q before: leave all but one of them out of the file", line, name, cells[i], was)
+			}
+			one[name] = cells[i]
+		}
+		n, err := strconv.ParseFloat(cells[pages], 64)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %q is no number of pages", line, cells[pages])
+		}
+		if !slices.Contains(f.webs, cells[web]) {
+			f.webs = append(f.webs, cells[web])
+		}
+		if !slices.Contains(f.strategies, cells[strategy]) {
+			f.strategies = append(f.strategies, cells[strategy])
+		}
+		of := ""
+		if topic >= 0 {
+			of, _, _ = strings.Cut(cells[topic], "@")
+		}
+		for k, i := range drawn {
+			if cells[i] == "" {
+				continue
+			}
+			v, err := strconv.ParseFloat(cells[i], 64)
+			if err != nil || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("line %d: %q of the column %s is no number", line, cells[i], columns[k])
+			}
+			curve := curvePoint{web: cells[web], strategy: cells[strategy], column: columns[k]}
+			at := curve
+			at.pages = n
+			if f.values[at] == nil {
+				f.values[at] = map[string][]float64{}
+				f.pages[curve] = append(f.pages[curve], n)
+			}
+			f.values[at][of] = append(f.values[at][of], v)
+		}
+	}
+	for _, p := range f.pages {
+		slices.Sort(p)
+	}
+	return f, nil
+}
+
+// chosen are the names that were asked for, all that there are if none was.
+func chosen(what string, asked, all []string) ([]string, error) {
+	if len(asked) == 0 {
+		return all, nil
+	}
+	for _, a := range asked {
+		if !slices.Contains(all, a) {
+			return nil, fmt.Errorf("the file has no %s %q: it has %s", what, a, strings.Join(all, ", "))
+		}
+	}
+	return asked, nil
+}

@@ -1,0 +1,57 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+const curveFileOfALab = `web,topic,scorer,judge,repeat,pages,hits
+campus,bees@rest,ours,topic,0,100,4
+campus,bees@rest,ours,topic,1,100,6
+campus,bees@half,ours,topic,0,100,8
+campus,wasps,ours,topic,0,100,14
+campus,wasps,ours,topic,0,50,2
+campus,wasps,theirs,topic,0,100,3
+manuals,wasps,theirs,topic,0,100,1
+`
+
+// A chart of curves has a panel for each web and column, and lines of the strategies that
+// were asked for, in that order: parts and repeats of a topic are averaged before topics are.
+func TestChartCurves(t *testing.T) {
+	d, err := ChartCurves(strings.NewReader(curveFileOfALab), CurveChart{Title: "Bees", Columns: []string{"hits"}, Strategies: []string{"theirs", "ours"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// bees: (4 + 6 + 8) / 3 = 6; wasps: 14.
+	want := "campus: Lines: values over a common axis. theirs ends at 3.0. ours ends at 10.0. manuals: Lines: values over a common axis. theirs ends at 1.0."
+	if d.Description != want {
+		t.Errorf("it tells\n%s\nwant\n%s", d.Description, want)
+	}
+	d, err = ChartCurves(strings.NewReader(curveFileOfALab), CurveChart{Columns: []string{"hits", "pages"}, Webs: []string{"manuals"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "manuals, hits: Lines: values over a common axis. theirs ends at 1.0. manuals, pages: Lines: values over a common axis. theirs ends at 100.0."; d.Description != want {
+		t.Errorf("it tells\n%s\nwant\n%s", d.Description, want)
+	}
+}
+
+func TestChartCurvesErrors(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		chart CurveChart
+		want  string
+	}{
+		{"", CurveChart{Columns: []string{"hits"}}, "the file is empty: give curves.csv of a lab, or one like it"},
+		{"web,pages,hits\n", CurveChart{Columns: []string{"hits"}}, "there is no column strategy or scorer: the file has web, pages, hits"},
+		{curveFileOfALab, CurveChart{}, "name the columns to draw, of web, topic, scorer, judge, repeat, pages, hits"},
+		{curveFileOfALab, CurveChart{Columns: []string{"loss"}}, "there is no column loss: the file has web, topic, scorer, judge, repeat, pages, hits"},
+		{curveFileOfALab, CurveChart{Columns: []string{"hits"}, Strategies: []string{"other"}}, `the file has no strategy "other": it has ours, theirs`},
+		{curveFileOfALab, CurveChart{Columns: []string{"scorer"}}, `line 2: "ours" of the column scorer is no number`},
+		{curveFileOfALab + "campus,bees,ours,critic,0,100,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: judge is "critic", and "topic" before: leave all but one of them out of the file`},
+	} {
+		if _, err := ChartCurves(strings.NewReader(c.file), c.chart); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: %v, want %s", c.chart, err, c.want)
+		}
+	}
+}
