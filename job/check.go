@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/web"
@@ -117,7 +118,7 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 	key := s.key()
 	if choices := j.strategies.choices(s); choices != nil && !slices.Contains(choices, v.String()) {
 		if of, ok := strings.CutSuffix(s.Path, ".name"); ok {
-			bad("", "no %s is called %q; there are: %s", of, v.String(), strings.Join(choices, ", "))
+			bad("", "no %s is called %q%s; there are: %s", of, v.String(), spelling.Hint(v.String(), choices), strings.Join(choices, ", "))
 		} else {
 			bad("", "%s %q is none of %s", key, v.String(), strings.Join(choices, ", "))
 		}
@@ -232,11 +233,23 @@ func checkJudgeSet(j *Job, bad complaint) {
 	checkConstants(j.judge(), j.judge().Name, j.Judge.Set, bad)
 }
 
+// near names the settings that a name is like which is none.
+func near(settings []score.Setting, name string, known bool) string {
+	if known {
+		return ""
+	}
+	var names []string
+	for _, s := range settings {
+		names = append(names, s.Name)
+	}
+	return spelling.Hint(name, names)
+}
+
 // checkConstants finds values that are none of a strategy's settings.
 func checkConstants[S any, O strategy.Options[O]](d strategy.Description[S, O], name string, set map[string]float64, bad complaint) {
 	for key, v := range set {
 		if x, ok := d.Setting(key); !ok || !(v >= x.Min && v <= x.Max) {
-			bad("."+key, "%s has no setting %q that can be %v; waggle lab list names them with their ranges", name, key, v)
+			bad("."+key, "%s has no setting %q that can be %v%s; waggle lab list names them with their ranges", name, key, v, near(d.Settings, key, ok))
 		}
 	}
 }

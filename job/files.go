@@ -82,6 +82,7 @@ func (m *Maker) readFiles() error {
 		m.Thesaurus = noThesaurus{}
 	}
 	m.tellPreset()
+	m.tellTaught()
 	o := m.scorerOptions()
 	o.Anchor = func(string) float64 { return 0 } // the judge's, which is made later
 	if m.Topic == nil {

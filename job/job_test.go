@@ -217,7 +217,9 @@ func TestExample(t *testing.T) {
 // Errors name the line and what to do.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ job, want string }{
-		{"seedz: [x]", `job.yaml:1: unknown key "seedz"`},
+		{"seedz: [x]", `job.yaml:1: unknown key "seedz"; near names: seed, seeds`},
+		{"scorer: {name: wagle}", `no scorer is called "wagle"; near names: waggle; there are: breadth-first`},
+		{"scorer: {name: shark-search-0.8, set: {gama: 0.5}}", `job.yaml:1: shark-search-0.8 has no setting "gama" that can be 0.5; near names: gamma`},
 		{"name: a\nbudget:\n  pages: many", `job.yaml:3: pages: a whole number is wanted, and not "many"`},
 		{"seeds:\n  - https://ok.example/\n  - gopher://x/", "job.yaml:3: seed:"},
 		{"budget: {pages: -1}", "job.yaml:1: pages -1 is outside 0…1,000,000,000,000"},

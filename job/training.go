@@ -1,11 +1,15 @@
 package job
 
 import (
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/strategy"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // TrainingPreset is what a paper prints of how the model of a scorer is trained.
@@ -43,6 +47,34 @@ func (p TrainingPreset) Departures(values map[string]float64) []string {
 		x, ok := values[v.Name]
 		return strategy.Printed{Value: x}.Text(), ok && v.Part == strategy.OfTraining
 	})
+}
+
+// tellTaught notes where a crawl starts on hosts whose pages taught its model: what it finds there
+// it was shown.
+func (m *Maker) tellTaught() {
+	if m.Model == nil {
+		return
+	}
+	var hosts []string
+	seeds := slices.Clone(m.Seeds)
+	for _, s := range m.Job.Seeds {
+		if u, err := m.Job.Canon().Parse(web.WithScheme(s)); err == nil { // makeSeeds tells what is none
+			seeds = append(seeds, u)
+		}
+	}
+	for _, u := range seeds {
+		if h := string(u.Host()); slices.Contains(m.Model.Provenance.Sites, u.Host()) && !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	if len(hosts) == 0 {
+		return
+	}
+	named := strings.Join(hosts[:min(3, len(hosts))], ", ")
+	if more := len(hosts) - 3; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	m.Note(fmt.Sprintf("the crawl starts on %s, whose pages taught its model: how well it does there does not tell how it does elsewhere (waggle train inspect names all hosts that taught it)", named))
 }
 
 // ApprenticeScorers are the scorers whose models are learnt from crawls that have ended.

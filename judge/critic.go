@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -280,6 +281,9 @@ const (
 	blind    = 0.6  // below, a crawl would go by next to nothing
 	doubtful = 0.75 // below, users are told
 	fewHeld  = 5    // held-out pages in focus, below which nothing can be said
+	fewTried = 20   // held-out pages, below which nothing is said of their probabilities
+
+	illCalibrated = 0.2 // expected calibration error, from which on users are told
 )
 
 // Doubts are what speaks against judging by this critic, for people: nil if
@@ -289,7 +293,24 @@ func (c *Critic) Doubts(good []bool) ([]string, error) {
 	if prior := c.prior(good); err == nil && prior >= 0.5 {
 		notes = append(notes, fmt.Sprintf("%.0f%% of the pages that the critic learned from are in focus: it takes any page without words it knows for such; give it more of what is not wanted, or a threshold above %.2f", 100*prior, prior))
 	}
+	if err == nil && !c.knowsOthers(good) {
+		notes = append(notes, fmt.Sprintf("none of the %d classes of the critic is an %s: it takes each page of none of them for the likeliest, and so many others for relevant; train it with pages of what is not wanted, in a topic /%[2]s, or with a pruned taxonomy (waggle topic prune)", len(good), taxonomy.Other))
+	}
+	if h := c.Record.HeldOut; err == nil && h.Pages >= fewTried && h.ECE >= illCalibrated {
+		notes = append(notes, fmt.Sprintf("the probabilities of the critic are %.2f off in the mean of its held-out pages, of which it had %.0f%% right: a relevance near 1 says little", h.ECE, 100*h.Accuracy))
+	}
 	return notes, err
+}
+
+// knowsOthers tells whether a class that is not in focus is the Other of a topic, in which pages of
+// no class have their place.
+func (c *Critic) knowsOthers(good []bool) bool {
+	for i, class := range c.Record.Classes {
+		if !good[i] && path.Base(class) == taxonomy.Other {
+			return true
+		}
+	}
+	return false
 }
 
 // prior is Σ Pr(c) of the classes in focus: R(u) of a page without a known word.

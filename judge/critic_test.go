@@ -403,6 +403,33 @@ func TestCriticOfMostPages(t *testing.T) {
 	}
 }
 
+// A critic without a class of other pages takes each of them for one of its classes, and one that is far
+// off on held-out pages is as sure as any: users are told both.
+func TestCriticOfClassesAlone(t *testing.T) {
+	alone, whole := train(t, made(6, []string{"/A", "/B", "/C"}, 40, 50, 0.4), judge.Training{}), train(t, made(6, six, 40, 50, 0.4), judge.Training{})
+	for _, c := range []struct {
+		critic *judge.Critic
+		focus  []string
+		ece    float64
+		want   string
+	}{
+		{alone, []string{"/A"}, 0, "none of the 3 classes of the critic is an Other: it takes each page of none of them for the likeliest"},
+		{whole, []string{"/Arts/Music"}, 0, ""},
+		{whole, []string{"/Arts/Music", "/Arts/Other"}, 0, ""},
+		{whole, []string{"/Arts/Music"}, 0.41, "the probabilities of the critic are 0.41 off in the mean of its held-out pages, of which it had 60% right"},
+	} {
+		c.critic.Record.HeldOut.ECE, c.critic.Record.HeldOut.Accuracy = c.ece, 0.6
+		good, err := c.critic.Focus(c.focus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes, err := c.critic.Doubts(good)
+		if got := strings.Join(notes, "\n"); err != nil || !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%v, ECE %v: %q (%v), want %q", c.focus, c.ece, got, err, c.want)
+		}
+	}
+}
+
 func TestTrainCriticRefuses(t *testing.T) {
 	boom := errors.New("boom")
 	for want, samples := range map[string]func(func(judge.Sample, error) bool){

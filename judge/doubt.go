@@ -89,6 +89,7 @@ const (
 	muchRelevant = 0.6 // share of relevant pages: either the seeds lie amid the topic, or all is taken for it
 	muchHeld     = 0.5 // share of the other pages that hold a keyword which tells little then
 	fewestOthers = 8   // pages of which such a share is told
+	fewTaken     = 10  // one page in so many, or fewer, is taken for relevant where its language is no matter
 	poorOrder    = 0.8 // share of pairs of an example and a page in the right order
 )
 
@@ -141,7 +142,9 @@ func (j *topicJudge) look(end bool) (notes []string) {
 			taken++
 		}
 	}
-	if taken == 0 && (end || n == blendPages) {
+	if note := j.strange(n, taken); note != "" && (end || n >= doubtPages) {
+		notes = append(notes, note)
+	} else if taken == 0 && (end || n == blendPages) {
 		notes = append(notes, fmt.Sprintf("none of the first %d pages is taken for relevant: other seeds, more keywords or a lower threshold would help", n))
 	}
 	if n < doubtPages {
@@ -157,6 +160,25 @@ func (j *topicJudge) look(end bool) (notes []string) {
 		notes = append(notes, fmt.Sprintf("the judge hardly tells its own examples from the first %d pages: held out, they score higher in %.0f of 100 pairs; more examples that are alike, negative examples or keywords would help", n, 100*order))
 	}
 	return notes
+}
+
+// strange tells that no page is in a language of the topic, where most of the n pages are known
+// not to be, and next to none is taken for relevant; "" otherwise.
+func (j *topicJudge) strange(n, taken int) string {
+	topics, known, most := j.analyzer.Languages(), 0, ""
+	for l, pages := range j.memory.spoken {
+		if slices.Contains(topics, l) {
+			return ""
+		}
+		known += pages
+		if most == "" || pages > j.memory.spoken[most] || pages == j.memory.spoken[most] && l < most {
+			most = l
+		}
+	}
+	if 2*known < n || fewTaken*taken > n {
+		return ""
+	}
+	return fmt.Sprintf("none of the first %d pages is in a language of the topic (%s), most are in another one (%s): give seeds that lead to pages in it, or keywords in the language of the pages, which topic.language adds", n, strings.Join(topics, ", "), most)
 }
 
 // common are the keywords that more than muchHeld of the pages hold which are not taken

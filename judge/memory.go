@@ -23,6 +23,7 @@ type memory struct {
 	settled    bool              // a view was made of them
 	labelled   bool              // the view was made anew for a label, and is not stored yet
 	looked     int               // pages when Notes looked at them last
+	spoken     map[string]int    // pages since the program began, by language, without those of which it is not known
 	notes      []string          // that were given out last
 	shares     bool              // own pages are kept for other workers, in lessons
 	lessons    [][]byte
@@ -54,7 +55,7 @@ type piece struct {
 func newMemory(vocabulary []string) *memory {
 	m := &memory{
 		vocabulary: vocabulary, id: make(map[string]uint16, len(vocabulary)),
-		held: make([]float64, len(vocabulary)), hosts: map[web.Host]int{},
+		held: make([]float64, len(vocabulary)), hosts: map[web.Host]int{}, spoken: map[string]int{},
 	}
 	for i, s := range vocabulary {
 		m.id[s] = uint16(i)
@@ -65,6 +66,9 @@ func newMemory(vocabulary []string) *memory {
 // remember notes a page that was judged so.
 func (m *memory) remember(p *web.Page, v web.Verdict, a text.Splitter) {
 	out := pageWords{url: p.URL, said: float32(v.Relevance)}
+	if p.Language != "" {
+		m.spoken[p.Language]++
+	}
 	length := 0.
 	for _, t := range p.Terms {
 		length += float64(t.Body)

@@ -216,14 +216,17 @@ func TestNotes(t *testing.T) {
 		seen      string  // subject of the pages seen
 		notes     string  // part of what it says, "" for nothing
 		threshold float64 // 0 = its own
+		language  string  // of the pages seen, "" where it is not known
 	}{
-		{"one example", topic.Topic{Examples: odd.Examples[:1]}, ofSteel, "one example page and no keywords", 0},
-		{"an example of something else", odd, ofSteel, "1 of 6 example pages look unlike the others, and unlike the keywords: http://www.near.test/12", 0},
-		{"examples of everything", mixed, ofAnybody, "hardly tells its own examples", 0},
-		{"a keyword on every page", topic.Topic{Keywords: []string{"steel"}}, ofSteel, "of the first 64 pages more than half of those that are not taken for relevant hold each of these keywords too, which tell little then: “steel”", 0},
-		{"all is relevant", topic.Topic{Keywords: []string{"steel", "furnace"}}, ofSteel, "64 of the first 64 pages are taken for relevant", 0.01},
-		{"nothing is", topic.Topic{Keywords: []string{"glacier"}}, ofSteel, "none of the first 256 pages is taken for relevant", 0},
-		{"all is well", topic.Topic{Keywords: []string{"bees"}, Examples: odd.Examples[:5]}, "", "", 0},
+		{"one example", topic.Topic{Examples: odd.Examples[:1]}, ofSteel, "one example page and no keywords", 0, ""},
+		{"an example of something else", odd, ofSteel, "1 of 6 example pages look unlike the others, and unlike the keywords: http://www.near.test/12", 0, ""},
+		{"examples of everything", mixed, ofAnybody, "hardly tells its own examples", 0, ""},
+		{"a keyword on every page", topic.Topic{Keywords: []string{"steel"}}, ofSteel, "of the first 64 pages more than half of those that are not taken for relevant hold each of these keywords too, which tell little then: “steel”", 0, ""},
+		{"all is relevant", topic.Topic{Keywords: []string{"steel", "furnace"}}, ofSteel, "64 of the first 64 pages are taken for relevant", 0.01, ""},
+		{"nothing is", topic.Topic{Keywords: []string{"glacier"}}, ofSteel, "none of the first 256 pages is taken for relevant", 0, ""},
+		{"pages of another language", topic.Topic{Keywords: []string{"glacier"}}, ofSteel, "none of the first 64 pages is in a language of the topic (en), most are in another one (de)", 0, "de"},
+		{"a language of the topic", topic.Topic{Keywords: []string{"glacier"}}, ofSteel, "none of the first 256 pages is taken for relevant", 0, "en"},
+		{"all is well", topic.Topic{Keywords: []string{"bees"}, Examples: odd.Examples[:5]}, "", "", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j, err := judge.New("topic", &c.topic, judge.Options{Threshold: c.threshold})
@@ -240,7 +243,9 @@ func TestNotes(t *testing.T) {
 				if subject == "" {
 					subject = []string{ofBees, ofLaw, ofSteel, ofLaw}[i%4]
 				}
-				observe(t, a, w.page(fmt.Sprintf("s%d", i%40), subject, 100))
+				p := w.page(fmt.Sprintf("s%d", i%40), subject, 100)
+				p.Language = c.language
+				observe(t, a, p)
 				if n := a.Notes(); n != nil {
 					if i+1 != 64 && i+1 != 256 {
 						t.Errorf("after %d pages: %q", i+1, n)

@@ -46,12 +46,14 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/train"
 )
@@ -184,6 +186,10 @@ type Thesaurus struct {
 	Table   string `yaml:"table"`   // or a table of one's own
 }
 
+func scorerKeys() []string {
+	return []string{"name", "as", "set", "similarity", "queue", "host-pages", "train", "after", "within", "labels", "together"}
+}
+
 // UnmarshalYAML reads a scorer given by its name alone, or in full.
 func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
@@ -191,8 +197,12 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "host-pages", "train", "after", "within", "labels", "together"}, k.Value) {
-			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
+		if k := n.Content[i]; !slices.Contains(scorerKeys(), k.Value) {
+			hint := spelling.Hint(k.Value, scorerKeys())
+			if k.Value == "model" { // as a job has
+				hint = ": a lab teaches models itself, on what train: says at the webs and at the scorer"
+			}
+			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q%s", k.Line, k.Value, hint)}}
 		}
 		s.limited = s.limited || n.Content[i].Value == "queue"
 		if n.Content[i].Value == "labels" {
@@ -336,7 +346,7 @@ func (f *File) checkLesson(at string, kind model.Kind, l *Lesson, bad func(at, f
 	for _, key := range slices.Sorted(maps.Keys(l.Set)) {
 		k := slices.IndexFunc(settings, func(x train.Setting) bool { return x.Name == key })
 		if k < 0 {
-			bad(at, "training %s has no setting %q; waggle train model --help names them", kind, key)
+			bad(at, "training %s has no setting %q%s; waggle train model --help names them", kind, key, setting.Near(settings, key))
 		} else if x := settings[k]; !(l.Set[key] >= x.Min && l.Set[key] <= x.Max) {
 			bad(at, "training %s: %s = %v is outside %v…%v", kind, key, l.Set[key], x.Min, x.Max)
 		}
@@ -373,7 +383,8 @@ func (f *File) check() error {
 	f.checkBasis(bad)
 	f.checkRead(bad)
 	f.checkCritic(bad)
-	if len(f.Scorers) > 0 && !labels[f.Base] {
+	unknown := slices.ContainsFunc(f.Scorers, func(s Scorer) bool { return s.kind().Name == "" })
+	if len(f.Scorers) > 0 && !labels[f.Base] && !unknown { // which may be the baseline, misspelt
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}
 	f.checkJudges(bad)
@@ -423,7 +434,7 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 			continue
 		}
 		if s.kind().Name == "" {
-			bad(at, "there is no scorer %q; waggle lab list names them", s.Name)
+			bad(at, "there is no scorer %q%s; waggle lab list names them", s.Name, spelling.Hint(s.Name, f.own.ScorerNames()))
 			continue
 		}
 		if labels[s.label()] {
@@ -446,7 +457,7 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 		for key, v := range s.Set {
 			at := f.at("scorers", strconv.Itoa(i), "set", key)
 			if x, ok := s.kind().Setting(key); !ok {
-				bad(at, "%s has no setting %q; waggle lab list names them", s.Name, key)
+				bad(at, "%s has no setting %q%s; waggle lab list names them", s.Name, key, setting.Near(s.kind().Settings, key))
 			} else if !(v >= x.Min && v <= x.Max) {
 				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
 			}

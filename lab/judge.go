@@ -14,7 +14,9 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -91,7 +93,7 @@ func (f *File) checkJudges(bad func(at, format string, args ...any)) {
 		at := f.at("judges", strconv.Itoa(i))
 		switch {
 		case !known(j.Name):
-			bad(at, "there is no judge %q for a lab; waggle lab list names them", j.Name)
+			bad(at, "there is no judge %q for a lab%s; waggle lab list names them", j.Name, spelling.Hint(j.Name, f.own.JudgeNames()))
 			continue
 		case slices.Contains(f.judgeLabels()[:i], j.label()):
 			bad(at, "the judge %s is named twice", j.label())
@@ -104,7 +106,7 @@ func (f *File) checkJudges(bad func(at, format string, args ...any)) {
 		for _, key := range slices.Sorted(maps.Keys(j.Set)) {
 			at, v := f.at("judges", strconv.Itoa(i), "set", key), j.Set[key]
 			if x, ok := d.Setting(key); !ok {
-				bad(at, "%s has no setting %q; waggle lab list names them", j.Name, key)
+				bad(at, "%s has no setting %q%s; waggle lab list names them", j.Name, key, setting.Near(d.Settings, key))
 			} else if !(v >= x.Min && v <= x.Max) {
 				bad(at, "%s: %s = %v is outside %v…%v", j.Name, key, v, x.Min, x.Max)
 			}

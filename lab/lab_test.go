@@ -20,6 +20,14 @@ import (
 	"github.com/waggle-crawler/waggle/score"
 )
 
+// A misspelt scorer is one fault: the baseline that nobody wrote is none.
+func TestMisspeltScorerIsOneFault(t *testing.T) {
+	_, err := decode("lab.yaml", []byte("webs: [{path: w}]\nscorers: [wagle]\n"))
+	if want := `lab.yaml:2: there is no scorer "wagle"; near names: waggle; waggle lab list names them`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // Errors name the line and what to do, before anything is run.
 func TestFileErrors(t *testing.T) {
 	const rest = "\nscorers: [breadth-first]\nwebs: [{path: w}]\n"
@@ -32,8 +40,11 @@ func TestFileErrors(t *testing.T) {
 		{"title: x", "no webs"},
 		{"webs: [{path: w}]", "no scorers"},
 		{"scorers: [breadth-first, bestest]\nwebs: [{path: w}]", `lab.yaml:1: there is no scorer "bestest"; waggle lab list names them`},
-		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: fish-search, set: {widht: 3}}", `lab.yaml:4: fish-search has no setting "widht"`},
-		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {nam: x}", `lab.yaml:4: a scorer has no key "nam"`},
+		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {nam: x}", `lab.yaml:4: a scorer has no key "nam"; near names: name`},
+		{"webs: [{path: w}]\nscorers:\n  - {name: lm10-crf, model: x}", `lab.yaml:3: a scorer has no key "model": a lab teaches models itself, on what train: says at the webs and at the scorer`},
+		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: fish-search, set: {widht: 3}}", `lab.yaml:4: fish-search has no setting "widht"; near names: width; waggle lab list names them`},
+		{"webs: [{path: w}]\nscorrers: [breadth-first]", `lab.yaml:2: unknown key "scorrers"; near names: scorers`},
+		{"webs: [{path: w}]\nscorers: [breadth-first]\njudges: [topics]", `lab.yaml:3: there is no judge "topics" for a lab; near names: topic; waggle lab list names them`},
 		{"webs: [{path: w}]\nscorers: [breadth-first, random, random]", `two scorers are called "random": tell them apart by as:`},
 		{"webs: [{path: w}]\nscorers: [random, opic]", `the baseline "breadth-first" is not among the scorers`},
 		{"judges: [topic, astrologer]" + rest, `lab.yaml:1: there is no judge "astrologer"`},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
@@ -202,7 +203,11 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	}
 	for _, name := range slices.Concat(spec.Topics, spec.Dev) {
 		if _, ok := out.truth[name]; !ok {
-			return fail("web %s has no topic %q", w.Name, name)
+			var names []string
+			for _, t := range w.Topics {
+				names = append(names, t.Name)
+			}
+			return fail("web %s has no topic %q%s; it has %s", w.Name, name, spelling.Hint(name, names), strings.Join(names, ", "))
 		}
 	}
 	if len(out.topics) == 0 {

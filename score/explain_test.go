@@ -2,8 +2,10 @@ package score_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,6 +36,17 @@ func TestChainReasonsAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		scorers[name] = s
+	}
+	for name, set := range map[string]map[string]float64{"hmm2": nil, "hmm2 viterbi": {"viterbi": 1}, "pathlearner": nil, "pathlearner sum": {"join": 1}, "shark-search-0.8": nil, "shark-search-0.8 short": {"depth": 1, "floor": 0.5}} {
+		name, _, _ := strings.Cut(name, " ")
+		s, err := score.New(name, score.Options{
+			Model: trained(t, name), Analyzer: analyzer, Set: set,
+			Page: func(p *web.Page, _ web.Verdict) float64 { return float64(len(p.Terms)%3) / 2 }, Anchor: func(s string) float64 { return float64(len(s)%4) / 4 },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scorers[fmt.Sprint(name, set)] = s
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		path := genPath(t)

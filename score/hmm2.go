@@ -1,6 +1,8 @@
 package score
 
 import (
+	"fmt"
+
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
@@ -32,7 +34,10 @@ type second struct {
 	predict  func(dst, belief []float64)
 }
 
-var _ Scorer = (*second)(nil)
+var (
+	_ Scorer    = (*second)(nil)
+	_ Explainer = (*second)(nil)
+)
 
 func hmm2Settings() []Setting { return []Setting{viterbiSetting()} }
 
@@ -104,6 +109,29 @@ func (s *second) Score(c *web.Candidate) float64 {
 	s.now(alpha, symbol, c.Memory)
 	s.predict(next, alpha)
 	return unit(next[0])
+}
+
+// Recall is Visit, which changes nothing here.
+func (s *second) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte { return s.Visit(c, p, v) }
+
+// Explain begins with the priority of the same path to a page without a known word; which cluster
+// the page that holds the link is in comes to it.
+func (s *second) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
+	symbol, ok := readSymbol(c.Features, s.hmm.First.Symbols)
+	if !ok {
+		return nil
+	}
+	blank := *c
+	blank.Features = symbols(s.blank, 1)[0]
+	unseen := s.Score(&blank)
+	what := fmt.Sprintf("the page is like those of cluster %d of the training pages", symbol)
+	if symbol == s.blank {
+		what = "the page holds no word that the model knows"
+	}
+	return []Reason{
+		{Kind: ReasonPath, Times: 1, Weight: unseen},
+		{Kind: ReasonSeen, What: what, Times: 1, Weight: s.Score(c) - unseen},
+	}
 }
 
 // newBayesCluster makes the crawler that asks of a page which cluster of training pages

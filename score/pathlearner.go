@@ -28,7 +28,10 @@ type pathLearner struct {
 	links map[uint64]float64 // worth over all paths so far; nil for the maximum
 }
 
-var _ Scorer = (*pathLearner)(nil)
+var (
+	_ Scorer    = (*pathLearner)(nil)
+	_ Explainer = (*pathLearner)(nil)
+)
 
 func pathLearnerSettings() []Setting {
 	return append(guideSettings(),
@@ -124,6 +127,33 @@ func (l *pathLearner) Score(c *web.Candidate) float64 {
 		return worth
 	}
 	return l.guide.Rate(l.guide.Place(c.Memory), c.Features) // or a redirect's target
+}
+
+// Recall is the place of the page.
+func (l *pathLearner) Recall(c *web.Candidate, p *web.Page, _ web.Verdict) []byte {
+	if p == nil {
+		return nil
+	}
+	memory, _ := l.guide.Visit(c.Features, c.Memory, p).AppendBinary(nil) // never fails
+	return memory
+}
+
+// Explain tells what a link without a known word would be worth here, what its words add, and what
+// other paths to the same page do.
+func (l *pathLearner) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
+	if len(c.Features) == 0 {
+		return nil
+	}
+	place := l.guide.Place(c.Memory)
+	silent, own := l.guide.Rate(place, []byte{0}), l.guide.Rate(place, c.Features)
+	out := []Reason{
+		{Kind: ReasonSeen, What: "what a link without a word that the model knows is worth at this place of the path", Times: 1, Weight: silent},
+		{Kind: ReasonSeen, What: "the words of the link and of its address", Times: 1, Weight: own - silent},
+	}
+	if others := l.Score(c) - own; others != 0 {
+		out = append(out, Reason{Kind: ReasonSeen, What: "other paths that lead to the same page", Times: 1, Weight: others})
+	}
+	return out
 }
 
 // Rescores tells that a link grows with each path that leads there.

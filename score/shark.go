@@ -2,6 +2,7 @@ package score
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 
@@ -32,7 +33,10 @@ type shark struct {
 	depth                      int
 }
 
-var _ Scorer = (*shark)(nil)
+var (
+	_ Scorer    = (*shark)(nil)
+	_ Explainer = (*shark)(nil)
+)
 
 func sharkSettings(gamma float64) []Setting {
 	return []Setting{
@@ -115,4 +119,27 @@ func (s *shark) Score(c *web.Candidate) float64 {
 		return -1
 	}
 	return s.gamma*inherited + (1-s.gamma)*parts.anchor
+}
+
+// Recall is Visit, which changes nothing here.
+func (s *shark) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte { return s.Visit(c, p, v) }
+
+// Explain tells what the link inherits and what stands at it.
+func (s *shark) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
+	parts, ok := readSimilarities(c.Features)
+	if !ok {
+		return nil
+	}
+	inherited, left := s.path(c)
+	if left == 0 {
+		return []Reason{{Kind: ReasonSeen, What: fmt.Sprintf("no page among the last %d on the way is like the topic: its path has ended", s.depth), Times: 1, Weight: -1}}
+	}
+	from := "inherited from the page that links"
+	if !(parts.page > s.bottom) {
+		from = "inherited along the path: the page that links is not like the topic"
+	}
+	return []Reason{
+		{Kind: ReasonSeen, What: from, Times: 1, Weight: s.gamma * inherited},
+		{Kind: ReasonSeen, What: "likeness of the anchor, or of the words around it", Times: 1, Weight: (1 - s.gamma) * parts.anchor},
+	}
 }

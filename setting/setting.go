@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/waggle-crawler/waggle/internal/spelling"
 )
 
 // Setting is a constant that has a name, a default and a range.
@@ -28,7 +30,7 @@ func Complete(settings []Setting, set map[string]float64) (map[string]float64, e
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no setting %q; it has %s", name, Names(settings))
+			return nil, fmt.Errorf("there is no setting %q%s; it has %s", name, Near(settings, name), Names(settings))
 		}
 		s, v := settings[i], set[name]
 		if !(v >= s.Min && v <= s.Max) {
@@ -49,6 +51,15 @@ func Names(settings []Setting) string {
 		names = append(names, s.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Near is the end of an error that names the settings which a name is like, "" if none is.
+func Near(settings []Setting, name string) string {
+	var names []string
+	for _, s := range settings {
+		names = append(names, s.Name)
+	}
+	return spelling.Hint(name, names)
 }
 
 // Whole returns an error if the value of one of the names is a fraction: those

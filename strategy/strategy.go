@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/setting"
 )
 
@@ -183,7 +184,7 @@ func New[S any, O Options[O]](name string, o O, list []Description[S, O]) (S, er
 		return d.New(o)
 	}
 	var none S
-	return none, fmt.Errorf("there is no %s %q; the %[1]ss are %[3]s", o.Role(), name, strings.Join(Names(list), ", "))
+	return none, fmt.Errorf("there is no %s %q%s; the %[1]ss are %[4]s", o.Role(), name, spelling.Hint(name, Names(list)), strings.Join(Names(list), ", "))
 }
 
 // CheckOwn finds what is wrong with the descriptions of a program, given beside others:

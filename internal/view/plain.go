@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,6 +25,8 @@ type plainView struct {
 	shown time.Time // time of the last line
 	pages int       // pages at the last line
 	began int       // pages when the run began
+
+	doubted map[string]bool // doubts that were told, without their digits
 }
 
 const (
@@ -31,7 +34,7 @@ const (
 	plainPages = 100
 )
 
-func newPlain(out io.Writer) *plainView { return &plainView{out: out} }
+func newPlain(out io.Writer) *plainView { return &plainView{out: out, doubted: map[string]bool{}} }
 
 func (v *plainView) Add(e event.Event) {
 	s := &v.state
@@ -52,7 +55,11 @@ func (v *plainView) Add(e event.Event) {
 		v.print("ended: " + ending(e.How, s.goesOn))
 	case event.Doubt:
 		for _, d := range e.Notes {
-			v.print("doubt: " + terminal.Untrusted(d, 400))
+			// With other figures it is no news; the report has them.
+			if same := strings.Map(withoutDigits, d); !v.doubted[same] {
+				v.doubted[same] = true
+				v.print("doubt: " + terminal.Untrusted(d, 400))
+			}
 		}
 	default:
 		if s.Pages-v.pages >= plainPages || e.Time().Sub(v.shown) >= plainEvery {
@@ -60,6 +67,13 @@ func (v *plainView) Add(e event.Event) {
 			v.shown, v.pages = e.Time(), s.Pages
 		}
 	}
+}
+
+func withoutDigits(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return -1
+	}
+	return r
 }
 
 // Recall takes in an event of an earlier run without a word.
@@ -104,7 +118,7 @@ func (v *plainView) tell(e event.Outage) {
 func (v *plainView) line() string {
 	s := &v.state
 	line := fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s", terminal.Span(s.Elapsed(s.Last)), terminal.Number(s.Pages),
-		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), event.Window, terminal.Percent(s.RecentHarvest()))
+		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if d := s.Last.Sub(v.shown); d > 0 && s.Pages > v.pages {
 		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())
 	}

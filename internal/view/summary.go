@@ -48,7 +48,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		low, high := f.Interval(event.GainPages)
 		line(fmt.Sprintf("next %d", event.GainPages), "about %s relevant, %d to %d in nine crawls of ten", expected(f.Mean(event.GainPages)), low, high)
 		if n := f.Least(); n > 0 {
-			line("in reach", "at least %s relevant, in nineteen crawls of twenty", terminal.Number(n))
+			line("in reach", "at least %s more relevant, in nineteen crawls of twenty", terminal.Number(n))
 		}
 	}
 	line("hosts", "%s", terminal.Number(s.Hosts()))

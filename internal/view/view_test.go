@@ -52,6 +52,22 @@ func TestPlainTellsWhatIsWaitedFor(t *testing.T) {
 	}
 }
 
+// A doubt is told once, with whatever figures, and no more pages are named than there are.
+func TestPlainTellsADoubtOnce(t *testing.T) {
+	var out bytes.Buffer
+	v := newPlain(&out)
+	for _, said := range []string{"none of the first 64 pages is relevant", "none of the first 256 pages is relevant", "one example"} {
+		v.Add(event.Doubt{Notes: []string{said}})
+	}
+	if got := out.String(); strings.Count(got, "none of the first") != 1 || !strings.Contains(got, "first 64") || !strings.Contains(got, "one example") {
+		t.Errorf("it tells\n%s", got)
+	}
+	v.state.Pages = 7
+	if line := v.line(); !strings.Contains(line, "last 7 ") {
+		t.Errorf("of 7 pages: %s", line)
+	}
+}
+
 // The last line of a crawl whose host is not trusted names what helps.
 func TestWhyDown(t *testing.T) {
 	var s event.Summary

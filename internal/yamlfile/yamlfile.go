@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/internal/spelling"
 )
 
 // File is a file that was read.
@@ -35,7 +37,7 @@ func Decode(name string, b []byte, v any, hint string) (*File, error) {
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return nil, f.explain(err, hint)
+		return nil, f.explain(err, keysOf(reflect.TypeOf(v), nil, nil), hint)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: it holds one document; remove what follows the line \"---\"", name)
@@ -140,8 +142,31 @@ func valueType(t reflect.Type, key string) reflect.Type {
 	return nil
 }
 
+// keysOf adds the keys of a type, and of all that it holds. seen are the types that were looked at.
+func keysOf(t reflect.Type, keys []string, seen map[reflect.Type]bool) []string {
+	if seen == nil {
+		seen = map[reflect.Type]bool{}
+	}
+	if seen[t] {
+		return keys
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return keysOf(t.Elem(), keys, seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
+				keys = append(keys, key)
+			}
+			keys = keysOf(t.Field(i).Type, keys, seen)
+		}
+	}
+	return keys
+}
+
 // explain says what the decoder found, in the words of a user's file.
-func (f *File) explain(err error, hint string) error {
+func (f *File) explain(err error, known []string, hint string) error {
 	// As the decoder writes them.
 	line := regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): (.*)$`)
 	wrong := regexp.MustCompile("^cannot unmarshal !!([a-z]+)(?: `(.*)`)? into (.*)$")
@@ -162,7 +187,7 @@ func (f *File) explain(err error, hint string) error {
 			l = f.wanted(at, m[1], m[2], m[3])
 		}
 		if m := unknown.FindStringSubmatch(l); m != nil {
-			l = fmt.Sprintf("unknown key %q", m[1])
+			l = fmt.Sprintf("unknown key %q%s", m[1], spelling.Hint(m[1], known))
 			if hint != "" {
 				l += "; " + hint
 			}

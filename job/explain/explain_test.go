@@ -165,6 +165,9 @@ func TestLinkExplained(t *testing.T) {
 			{Kind: score.ReasonPrior, Times: 1, Weight: 1.25},
 		}},
 		"silent": {scorer: "pagerank", now: 3},
+		"small": {scorer: "lm10-crf", now: 0.000123, reasons: []score.Reason{
+			{Kind: score.ReasonPath, Times: 1, Weight: 0.000165}, {Kind: score.ReasonWord, What: "person", Times: 1, Weight: -0.000042},
+		}},
 	}
 	many := linkParts{scorer: "apprentice", now: 2}
 	for i := range mostReasons + 3 {

@@ -221,6 +221,8 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64, p expectat
 	case web.LinkRedirect:
 		how = "redirect"
 	case web.LinkA, "":
+	case web.LinkArea:
+		how = "link in an image map"
 	default:
 		how = "link (" + terminal.Untrusted(string(s.Link), 20) + ")"
 	}

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/internal/terminal"
@@ -36,7 +37,11 @@ func (t *sumTable) leave(v float64) {
 
 func (t *sumTable) print(w io.Writer) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(v float64, text string) { fmt.Fprintf(out, "%+.3f\t  %s\n", v, text) }
+	digits := 3
+	if t.sum != 0 && math.Abs(t.sum) < 0.01 { // a small one would be rounded to nothing
+		digits = min(8, 2-int(math.Floor(math.Log10(math.Abs(t.sum)))))
+	}
+	row := func(v float64, text string) { fmt.Fprintf(out, "%+.*f\t  %s\n", digits, v, text) }
 	row(t.sum, t.what)
 	for _, p := range t.parts {
 		row(p.value, p.text)

@@ -38,6 +38,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -281,7 +282,7 @@ func Near(path string, all iter.Seq[string], n int) []string {
 	for name := range all {
 		low := strings.ToLower(name)
 		lowLast := low[strings.LastIndexByte(low, '/')+1:]
-		far := min(distance(path, low), 0.1+distance(last, lowLast))
+		far := min(spelling.Distance(path, low), 0.1+spelling.Distance(last, lowLast))
 		if low != "/" && (Covers(low, path) || Covers(path, low)) {
 			common := float64(min(len(low), len(path))) / float64(max(len(low), len(path)))
 			far = min(far, 0.3*(1-common))
@@ -298,32 +299,6 @@ func Near(path string, all iter.Seq[string], n int) []string {
 		out = append(out, f.name)
 	}
 	return out
-}
-
-// distance is the number of letters to insert, remove or change to make b of a
-// (Levenshtein), as a share of the longer one.
-func distance(a, b string) float64 {
-	x, y := []rune(a), []rune(b)
-	if len(x) > 200 || len(y) > 200 || len(x) == 0 || len(y) == 0 {
-		return 1
-	}
-	row := make([]int, len(y)+1) // [len(y)+1], of the letters of x so far
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			change := diagonal
-			if x[i] != y[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return float64(row[len(y)]) / float64(max(len(x), len(y)))
 }
 
 // Open opens a file, unzipping it where its first bytes say that it is

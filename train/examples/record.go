@@ -49,8 +49,12 @@ func WriteRecord(w io.Writer, r *judge.Record) {
 // printHeld shows how a critic did on enough held-out pages, of which it had right
 // a share within an interval.
 func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
-	fmt.Fprintf(w, "accuracy     %s (95%% interval %.1f to %.1f%%); among the likeliest five %s; always the largest class %s\n",
-		terminal.Percent(r.HeldOut.Accuracy), 100*right.Low, 100*right.High, terminal.Percent(r.HeldOut.Top5), terminal.Percent(r.Blind()))
+	five := ""
+	if len(r.Classes) > 5 { // of five or fewer it is no news
+		five = "among the likeliest five " + terminal.Percent(r.HeldOut.Top5) + "; "
+	}
+	fmt.Fprintf(w, "accuracy     %s (95%% interval %.1f to %.1f%%); %salways the largest class %s\n",
+		terminal.Percent(r.HeldOut.Accuracy), 100*right.Low, 100*right.High, five, terminal.Percent(r.Blind()))
 	count := "all of a page's words count (as printed)"
 	if r.Words > 0 {
 		count = fmt.Sprintf("a page counts as at most %s words", terminal.Number(int(r.Words)))

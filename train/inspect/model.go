@@ -445,10 +445,24 @@ func Curve(f *model.File) (chart plot.Lines, ok bool) {
 	}, true
 }
 
+// fewPaths is the number of labelled paths below which users are told that they are few: the models of
+// docs/results/paths.md are of 9 or 10, and their gain is small.
+const fewPaths = 9
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
 // FittedPaths tells of a model of labelled paths that was just learnt, in a file of that name.
 func FittedPaths(out io.Writer, name string, f *model.File, took time.Duration) {
 	m := f.Payload.(*model.Paths)
 	fmt.Fprintf(out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", name, f.Provenance.Texts["model"], len(m.States),
 		terminal.Number(f.Provenance.Sequences), terminal.Number(f.Provenance.Pages), len(f.Provenance.Sites), terminal.Number(f.Provenance.Targets), terminal.Span(took))
+	if n := f.Provenance.Sequences; n < fewPaths {
+		fmt.Fprintf(out, "Note: %s to %s %s little to learn from: with fewer than %d a model may well do worse than best-first-both, which needs none. Label more paths, on several sites.\n", terminal.Count(n, "path"), terminal.Count(f.Provenance.Targets, "goal"), isOrAre(n), fewPaths)
+	}
 	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", name)
 }
