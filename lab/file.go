@@ -114,6 +114,8 @@ type Web struct {
 	Dev     []string `yaml:"dev"`     // of these, those that settings were chosen on
 	Budgets []int    `yaml:"budgets"` // instead of the lab's
 	Train   *Part    `yaml:"train"`   // hosts that teach apart from those that are crawled
+
+	given string // Path as the lab file has it, "" where it is the same
 }
 
 // Scorer is a strategy of a lab: a scorer's name, or a mapping with settings.
@@ -330,7 +332,7 @@ func (f *File) setDefaults() {
 	for i := range f.Webs {
 		w := &f.Webs[i]
 		if w.Path != "" && !filepath.IsAbs(w.Path) {
-			w.Path = filepath.Join(dir, w.Path)
+			w.given, w.Path = w.Path, filepath.Join(dir, w.Path)
 		}
 		if len(w.Budgets) == 0 {
 			w.Budgets = f.Budgets

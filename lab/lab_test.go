@@ -293,7 +293,9 @@ func TestLabRefuses(t *testing.T) {
 		{"{path: " + tree + ", budgets: [10], topics: [untruthful]}", "topic untruthful has no truth"},
 		{"{path: " + tree + ", budgets: [10], topics: [wasps]}", `no topic "wasps"`},
 		{"{path: " + tree + ", budgets: [10], dev: [wasps]}", `no topic "wasps"`},
+		{"{path: " + tree + ", budgets: [10], topics: [bes]}", `no topic "bes"; near names: bees; it has `},
 		{"{path: nowhere}", "is not a recorded web"},
+		{"{path: ../nowhere}", "path ../nowhere: "},
 	} {
 		f := read(t, "webs: ["+c.web+"]\nscorers: [breadth-first]\nbudgets: [100]\n")
 		var wrong job.Mistake

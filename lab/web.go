@@ -167,6 +167,9 @@ func newLabWebOf(w *corpus.Web, spec *Web, nesting bool, kinds *job.Job, documen
 func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	at := f.at("webs", fmt.Sprint(i))
 	w, err := corpus.Open(spec.Path)
+	if err != nil && spec.given != "" && spec.given != spec.Path {
+		return nil, fmt.Errorf("%s: path %s: %w", at, spec.given, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
