@@ -32,7 +32,7 @@ import (
 // quartiles of what the others cost more, in percent of the turn's off. The bar is 3 %.
 //
 // With WAGGLE_INSTRUCTIONS=1 the instructions of off and default are counted by valgrind, with one
-// processor and one worker, in as many turns. Other work on the machine does not change them, so a
+// processor and one worker and without the collection of garbage, in as many turns. Other work on the machine does not change them, so a
 // hundred pages and two turns tell; a crawl takes some fifty times as long:
 //
 //	WAGGLE_INSTRUCTIONS=1 WAGGLE_PAGES=200 WAGGLE_TURNS=2 go test -run '^$' -bench Plain -benchtime 1x -timeout 2h ./internal/process
@@ -179,6 +179,7 @@ func count(b *testing.B, dir string, args ...string) cost {
 	}
 	said := filepath.Join(dir, "counted")
 	b.Setenv("GOMAXPROCS", "1")
+	b.Setenv("GOGC", "off") // when garbage is collected is a matter of time
 	c := measure(b, "valgrind", append([]string{"--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--log-file=" + said, program}, args...)...)
 	text, err := os.ReadFile(said)
 	if err != nil {
