@@ -9,7 +9,7 @@
 Each web holds a page of the help in English and the same page in another language, of every
 fourth address, and of all that count. Its topics are said in that language alone (own), or in both (both).
 """
-import glob, html, json, os, re, sys
+import glob, hashlib, html, json, os, re, sys
 
 base = sys.argv[1] + '/usr/share/libreoffice/help/'
 rules = {
@@ -58,7 +58,8 @@ for l in ['ja', 'zh', 'ko']:
         y = [f'name: {l}-{mode}', f'description: "Help of LibreOffice 7.4.7 in {l} and en"', 'source: "Debian 12, libreoffice-help packages"', 'licence: "MPL-2.0"', 'topics:']
         for t in rules:
             y += [f'  - name: {t}', '    description: ""', f'    keywords: {json.dumps(sum((kw[t][x] for x in of), []), ensure_ascii=False)}',
-                  f'    language: {json.dumps(of)}', '    seeds:', f'      - "{host[l]}text/swriter/main0000.html"', f'    truth: truth/{t}.txt']
+                  f'    language: {json.dumps(of)}', '    seeds:', f'      - "{host[l]}text/swriter/main0000.html"',
+                  '    examples:', *(f'      - "{host[x]}{k}"' for x in of for k in sorted(hits[t], key=lambda k: hashlib.md5(k.encode()).hexdigest())[:8 // len(of)]), f'    truth: truth/{t}.txt']
             with open(f'{d}/truth/{t}.txt', 'w') as o:
                 o.writelines(host[x] + k + '\n' for x in of for k in sorted(hits[t]))
         with open(d + '/web.yaml', 'w', encoding='utf-8') as o:

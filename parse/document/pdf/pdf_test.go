@@ -28,7 +28,8 @@ func newReader(t testing.TB) document.Local {
 // seconds of a processor for PDFium in each process, as its compiler is told to note where it
 // goes, unless WAGGLE_PDFIUM names a folder for its machine code. A document that takes long is
 // ended by package child, and here by the fuzzer: after ten seconds by the clock. So PDFium is
-// made ready before, by a first document.
+// made ready before, by a first document. Give the fuzzer -test.fuzzminimizetime 10x, or it makes new
+// inputs smaller for most of its time.
 func FuzzPDF(f *testing.F) {
 	r := newReader(f)
 	first := pdftest.Page("The waggle dance", "http://a.example/")
