@@ -422,6 +422,13 @@ func TestKilledWorkers(t *testing.T) {
 	c.serveEngine()
 	rng := killChance(t)
 	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
+	t.Cleanup(func() {
+		for _, h := range hands {
+			if out := h.out.String(); t.Failed() {
+				t.Logf("%s said last:\n%s", h.dir, out[max(0, len(out)-2000):])
+			}
+		}
+	})
 	var left []string // workers that do not come back while the others crawl
 	names := 3
 	pages := len(c.web.reachable())
@@ -430,6 +437,7 @@ func TestKilledWorkers(t *testing.T) {
 		i := rng.IntN(len(hands))
 		hands[i].kill()
 		name := filepath.Base(hands[i].dir)
+		t.Logf("kill %d of %d: %s", k+1, kills, name)
 		switch rng.IntN(3) {
 		case 0:
 			hands[i] = c.start(name)
