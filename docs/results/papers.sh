@@ -332,7 +332,7 @@ curve papers-bpm09-similar-curves bpm09 similar 10 ''
 curve papers-bpm09-long-curves bpm09-long hits 20 ''
 curve papers-cps02-loss cps02 loss_sum 10 ''
 curve papers-vs05-curves vs05 hits 12 ''
-if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$out/papers-cps02-topics.csv"; fi
+if [ -e cps02-runs/values.csv ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$out/papers-cps02-topics.csv"; fi
 curve papers-control-curves control hits 10 lm10-bfs,lm10-crf,lm10-memm,lm10-hmm,crf,memm,best-first-both,breadth-first
 # Each figure of a paper that has lines, with the systems that it shows.
 lm10=lm10-bfs,lm10-crf,lm10-memm,lm10-hmm,crf,memm
