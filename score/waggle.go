@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -38,7 +39,8 @@ import (
 //
 // With the setting renewals, where the judge judges the first pages otherwise as it gets to
 // know the web, their examples get new labels, the weights are made anew of them, and their links go by the
-// new verdicts: see Renew.
+// new verdicts: see Renew. With the setting turns, what waits goes by the first weights now and then:
+// see turns.
 type waggle struct {
 	journal
 	analyzer text.Splitter
@@ -49,6 +51,7 @@ type waggle struct {
 	failed   float64             // share of an example that a fetch without a page counts
 	every    float64             // visits from one rescoring to the next, by the visits so far
 	weights  *beliefs
+	turns    turns
 	first    firstWeights
 	kept     []keptExample              // all so far
 	renewed  map[pageKey]renewedVerdict // of pages that hold links
@@ -86,6 +89,7 @@ func waggleSettings() []Setting {
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
 		{Name: "renewals", Max: 1, Line: "1: where the judge judges early pages otherwise later, they are learnt anew and their links go by that; 0: by the first verdict"},
+		{Name: "turns", Max: 1000, Line: "8: one turn of 10 pages in 8 goes by the first weights, twice as many where they bring as much; 0: none"},
 		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "visits from one rescoring of all that waits to the next, as a share of the visits so far; at least 10, at most 1,000"},
 	}
 	for k := range inputKinds {
@@ -124,6 +128,7 @@ func newWaggle(o Options) (Scorer, error) {
 		}
 	}
 	w.weights.begin(&w.first)
+	w.turns = newTurns(int(math.Round(o.set("turns"))), slices.Clone(w.first.dense))
 	w.journal = newEndlessJournal("waggle", o, w)
 	return w, nil
 }
@@ -194,7 +199,8 @@ func (w *waggle) tell(c *web.Candidate, relevance, flags byte, page web.URL) {
 	}
 	b = append(b, c.Features...)
 	if w.add(b) {
-		if w.apply(&entry{b: b}); w.visits == w.next {
+		byFirst := w.turns.byFirst
+		if w.apply(&entry{b: b}); w.visits == w.next || w.turns.byFirst != byFirst {
 			w.ask()
 		}
 	}
@@ -265,6 +271,9 @@ func (w *waggle) apply(e *entry) {
 		w.weights.learn(&w.scratch, float64(x.relevance)/255, share)
 		w.keep(x)
 	}
+	if x.flags != flagNoPage {
+		w.turns.told(float64(x.relevance) / 255)
+	}
 	w.hosts.put(host)
 	if w.visits == w.next { // that rescoring was asked for; this sets the following one
 		w.next += int(max(leastEvery, min(mostEvery, float64(w.visits)*w.every)))
@@ -296,11 +305,12 @@ func (w *waggle) Learn(lesson []byte) error {
 	if len(lesson) == 0 {
 		return errEntry
 	}
+	byFirst := w.turns.byFirst
 	if w.apply(&e); e.err != nil {
 		return e.err
 	}
 	w.journal.learnt(lesson)
-	if w.visits == w.next || isRenewal(lesson) {
+	if w.visits == w.next || w.turns.byFirst != byFirst || isRenewal(lesson) {
 		w.ask()
 	}
 	return nil
@@ -315,6 +325,7 @@ func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) 
 //
 //	visits uvarint · next uvarint · hosts asked [hostBits/8] · dense weights { mean, variance float32 LE }
 //	hashed weights that were met: number uvarint, { gap uvarint · mean, variance float32 LE }…
+//	turns, where next has turnsFollow added, as appendTurns has them
 //	renewed verdicts and kept examples, as appendRenewed and appendKept have them
 //
 // A gap is the number of weights before it, from the last one that was met. Snapshots of
@@ -326,7 +337,11 @@ func (w *waggle) appendSnapshot(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x.variance))
 	}
 	b = binary.AppendUvarint(b, uint64(w.visits))
-	b = binary.AppendUvarint(b, uint64(w.next))
+	next := uint64(w.next)
+	if w.turns.dense != nil {
+		next += turnsFollow
+	}
+	b = binary.AppendUvarint(b, next)
 	for _, bits := range w.hosts {
 		b = binary.LittleEndian.AppendUint64(b, bits)
 	}
@@ -338,11 +353,14 @@ func (w *waggle) appendSnapshot(b []byte) []byte {
 		met++
 	}
 	b = binary.AppendUvarint(b, uint64(met))
-	next := uint32(0)
+	free := uint32(0)
 	for place, x := range w.weights.met() {
-		b = binary.AppendUvarint(b, uint64(place-next))
+		b = binary.AppendUvarint(b, uint64(place-free))
 		put(x)
-		next = place + 1
+		free = place + 1
+	}
+	if w.turns.dense != nil {
+		b = w.turns.appendTurns(b)
 	}
 	return w.appendKept(w.appendRenewed(b))
 }
@@ -356,6 +374,10 @@ func (w *waggle) readSnapshot(r *wire.Reader) {
 		return x
 	}
 	w.visits, w.next = r.Number(math.MaxInt32), r.Number(math.MaxInt32)
+	follow := w.next >= turnsFollow
+	if follow {
+		w.next -= turnsFollow
+	}
 	for i := range w.hosts {
 		w.hosts[i] = r.Uint64()
 	}
@@ -371,6 +393,9 @@ func (w *waggle) readSnapshot(r *wire.Reader) {
 		}
 		w.weights.setHashed(uint32(at), get())
 		at++
+	}
+	if follow {
+		w.turns.readTurns(r)
 	}
 	w.readRenewed(r)
 	w.readKept(r)

@@ -36,8 +36,12 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		r.Times = 1
 		out = append(out, r)
 	}
+	dense := w.weights.dense
+	if w.turns.byFirst {
+		dense = w.turns.dense
+	}
 	for i, value := range x.dense {
-		r := Reason{Kind: ReasonSeen, What: denseNames[i], Weight: float64(w.weights.dense[i].mean * value)}
+		r := Reason{Kind: ReasonSeen, What: denseNames[i], Weight: float64(dense[i].mean * value)}
 		switch i {
 		case inBias:
 			r.Kind, r.What = ReasonPrior, ""
@@ -47,6 +51,9 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 			r.Kind, r.What = ReasonAnchor, ""
 		}
 		add(r)
+	}
+	if w.turns.byFirst {
+		return byWeight(out)
 	}
 	names := w.names(p, v, link)
 	// read passes over kinds without variance, and so does this.
@@ -66,6 +73,11 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		}
 		add(r)
 	}
+	return byWeight(out)
+}
+
+// byWeight sorts reasons, those of the most weight first.
+func byWeight(out []Reason) []Reason {
 	slices.SortStableFunc(out, func(a, b Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
 	return out
 }
@@ -98,8 +110,10 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 	var hosts hostSet
 	var weights *beliefs
 	var renewed map[pageKey]renewedVerdict
+	var turns turns
 	keep := func(exact bool) {
 		at = Moment{w.visits, exact}
+		turns = w.turns
 		renewed = maps.Clone(w.renewed)
 		hosts, weights = slices.Clone(w.hosts), w.weights.clone()
 	}
@@ -117,7 +131,7 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 			e.rest()
 		}
 	})
-	w.weights, w.hosts, w.visits, w.renewed = weights, hosts, at.Known, renewed
+	w.weights, w.hosts, w.visits, w.renewed, w.turns = weights, hosts, at.Known, renewed, turns
 	return place, at, err
 }
 

@@ -440,12 +440,16 @@ func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 }
 
 // logit is that of what read reads, summed in the same order, 0 where read returns false.
+// In a turn by the first weights it is of these.
 // It writes nothing down: most of what a driver does for this scorer is scoring anew.
 func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	if len(f) < hashedAt || (len(f)-hashedAt)%4 != 0 || len(f) > hashedAt+4*mostHashed {
 		return 0
 	}
 	dense, table := w.weights.dense, w.weights.means
+	if w.turns.byFirst {
+		dense = w.turns.dense
+	}
 	// All are read before the first is summed: the processor waits for the memory of all at a time.
 	var means [mostHashed]float32
 	for i := range (len(f) - hashedAt) / 4 {
@@ -460,6 +464,9 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	sum += dense[inPath].mean * (float32(trail) / 255)
 	if !w.hosts.has(binary.LittleEndian.Uint32(f[hostAt:])) {
 		sum += dense[inNewHost].mean
+	}
+	if w.turns.byFirst {
+		return float64(sum)
 	}
 	of := means[:]
 	for f = f[hashedAt:]; len(f) > 0; {
