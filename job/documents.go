@@ -189,7 +189,9 @@ func (j *Job) CheckKinds() (wrong []*Error) {
 		if !slices.Contains([]string{"fetch.types", "links.sources", "topic.want"}, s.Path) {
 			continue
 		}
-		bad := func(at, format string, args ...any) { wrong = append(wrong, &Error{s.Path + at, fmt.Errorf(format, args...)}) }
+		bad := func(at, format string, args ...any) {
+			wrong = append(wrong, &Error{s.Path + at, fmt.Errorf(format, args...)})
+		}
 		s.checkRange(j, bad)
 		if s.check != nil {
 			s.check(j, bad)
