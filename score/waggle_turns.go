@@ -18,16 +18,16 @@ import (
 // All that waits is scored anew where the ranking changes. The zero value, without dense weights,
 // has no such turns.
 type turns struct {
-	rare    int      // e above; even
-	dense   []weight // the first ones; nil = no such turns
-	byFirst bool     // the present turn goes by them
-	left    int      // pages left in it
-	number  int      // turns so far
-	late    [2]late  // by what was learnt, by the first weights
+	rare    int        // e above; even
+	dense   []weight   // the first ones; nil = no such turns
+	byFirst bool       // the present turn goes by them
+	left    int        // pages left in it
+	number  int        // turns so far
+	late    [2]average // by what was learnt, by the first weights
 }
 
-// late is how relevant pages were of late.
-type late struct{ relevance, pages float64 }
+// average is how relevant pages were of late: relevance / pages.
+type average struct{ relevance, pages float64 }
 
 // The first turn has twice as many pages: until then little was learnt.
 const (
@@ -91,7 +91,7 @@ func (t *turns) readTurns(r *wire.Reader) {
 	read.left = r.Number(2 * turnPages)
 	read.number = r.Number(math.MaxInt32)
 	for i := range read.late {
-		l := late{math.Float64frombits(r.Uint64()), math.Float64frombits(r.Uint64())}
+		l := average{math.Float64frombits(r.Uint64()), math.Float64frombits(r.Uint64())}
 		if !(l.relevance >= 0 && l.pages >= 0 && l.relevance <= l.pages && l.pages < 1e6) {
 			r.Fail("turns of %v of %v pages", l.relevance, l.pages)
 			return
