@@ -163,7 +163,7 @@ func TestMistakes(t *testing.T) {
 		{"fields:\n  - name: a\n    css: h1\n    on: https://example.org/", "fields.yaml:4: on: "},
 		{"fields:\n  - name: a\n    css: h1\n    from: [{css: h2}]", "fields.yaml:4: a field has either from, or one selector"},
 		{"fields:\n  - name: a\n    from:\n      - {css: h1}\n      - {css: '['}", "fields.yaml:5: css:"},
-		{"fields:\n  - {name: a, css: h1, tke: own}", `fields.yaml:2: unknown key "tke"; a file of fields has name, many`},
+		{"fields:\n  - {name: a, css: h1, tke: own}", `fields.yaml:2: unknown key "tke"; near names: take; a file of fields has name, many`},
 	} {
 		_, err := extract.Read("fields.yaml", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -294,7 +294,7 @@ func (c *Critic) Doubts(good []bool) ([]string, error) {
 		notes = append(notes, fmt.Sprintf("%.0f%% of the pages that the critic learned from are in focus: it takes any page without words it knows for such; give it more of what is not wanted, or a threshold above %.2f", 100*prior, prior))
 	}
 	if err == nil && !c.knowsOthers(good) {
-		notes = append(notes, fmt.Sprintf("none of the %d classes of the critic is an %s: it takes each page of none of them for the likeliest, and so many others for relevant; train it with pages of what is not wanted, in a topic /%[2]s, or with a pruned taxonomy (waggle topic prune)", len(good), taxonomy.Other))
+		notes = append(notes, fmt.Sprintf("the critic has no class %[2]s: it puts every page into one of its %[1]d classes, so pages of other kinds may count as relevant; train it with pages of what is not wanted, as a topic /%[2]s, or prune the taxonomy (waggle topic prune)", len(good), taxonomy.Other))
 	}
 	if h := c.Record.HeldOut; err == nil && h.Pages >= fewTried && h.ECE >= illCalibrated {
 		notes = append(notes, fmt.Sprintf("the probabilities of the critic are %.2f off in the mean of its held-out pages, of which it had %.0f%% right: a relevance near 1 says little", h.ECE, 100*h.Accuracy))
@@ -328,7 +328,7 @@ func (c *Critic) prior(good []bool) float64 {
 func (c *Critic) tried(good []bool) ([]string, error) {
 	s := c.Sight(good)
 	if s.Good < fewHeld || s.Rest < fewHeld {
-		says := fmt.Sprintf("only %d held-out pages are in focus and %d are not: how well the critic judges is not known", s.Good, s.Rest)
+		says := fmt.Sprintf("too few pages were held out to know how well the critic judges: %d in focus, %d others", s.Good, s.Rest)
 		if min(s.Good, s.Rest) > 0 && s.Balanced() < doubtful {
 			says += fmt.Sprintf(", and looks poor (of the first it knew %d, and took %d of the others for such)", s.Found, s.False)
 		}

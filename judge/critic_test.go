@@ -413,7 +413,7 @@ func TestCriticOfClassesAlone(t *testing.T) {
 		ece    float64
 		want   string
 	}{
-		{alone, []string{"/A"}, 0, "none of the 3 classes of the critic is an Other: it takes each page of none of them for the likeliest"},
+		{alone, []string{"/A"}, 0, "the critic has no class Other: it puts every page into one of its 3 classes"},
 		{whole, []string{"/Arts/Music"}, 0, ""},
 		{whole, []string{"/Arts/Music", "/Arts/Other"}, 0, ""},
 		{whole, []string{"/Arts/Music"}, 0.41, "the probabilities of the critic are 0.41 off in the mean of its held-out pages, of which it had 60% right"},
