@@ -472,7 +472,7 @@ func TestTrainErrors(t *testing.T) {
 		{webs + "  - {name: crf, train: {features: some}}", `lab.yaml:4: training crf: features "some" is none of all, words, similarity`},
 		{webs + "  - {name: crf, train: {sequences: -1}}", "lab.yaml:4: training crf: sequences, iterations and variance are at least 0"},
 		{webs + "  - {name: crf, train: {variance: .nan}}", "lab.yaml:4: training crf: sequences, iterations and variance are at least 0"},
-		{webs + "  - crf\n  - {name: hmm, train: {set: {smoothness: 1}}}", `lab.yaml:5: training hmm has no setting "smoothness"; waggle train model --help names them`},
+		{webs + "  - crf\n  - {name: hmm, train: {set: {smoothness: 1}}}", `lab.yaml:5: training hmm has no setting "smoothness"; near names: smoothing; waggle train model --help names them`},
 		{webs + "  - crf\n  - {name: hmm, train: {set: {smoothing: -1}}}", "lab.yaml:5: training hmm: smoothing = -1 is outside 0…1000"},
 		{webs + "  - crf\n  - {name: breadth-first, train: {states: 5}}", "lab.yaml:5: breadth-first needs no training"},
 		{webs + "  - {name: crf, train: {state: 5}}", `lab.yaml:4: training has no key "state"`},

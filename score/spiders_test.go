@@ -293,7 +293,7 @@ func TestSettings(t *testing.T) {
 		set  map[string]float64
 		want string
 	}{
-		{"fish-search", map[string]float64{"widht": 3}, `scorer fish-search: there is no setting "widht"; it has width, depth`},
+		{"fish-search", map[string]float64{"widht": 3}, `scorer fish-search: there is no setting "widht"; near names: width; it has width, depth`},
 		{"random", map[string]float64{"x": 3}, "it has none"},
 		{"fish-search", map[string]float64{"depth": 0}, "setting depth = 0: give a number in 1…50"},
 		{"shark-search-0.5", map[string]float64{"gamma": math.NaN()}, "setting gamma = NaN"},
