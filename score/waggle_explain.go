@@ -44,7 +44,9 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		r := Reason{Kind: ReasonSeen, What: denseNames[i], Weight: float64(dense[i].mean * value)}
 		switch i {
 		case inBias:
-			r.Kind, r.What = ReasonPrior, ""
+			if r.Kind, r.What = ReasonPrior, ""; w.turns.byFirst {
+				r.Kind, r.What = ReasonSeen, "a turn by the first weights"
+			}
 		case inRelevance:
 			r.Kind, r.What = ReasonPage, ""
 		case inAnchor:

@@ -136,11 +136,15 @@ func TestWaggleExplainsTurns(t *testing.T) {
 	seen := map[string]bool{}
 	for n := 1; n < 60; n++ {
 		s.Visit(f.link(n%20*2), f.page(n%20*2), verdict(0.1))
-		sum := 0.
+		sum, told := 0., false
 		for _, r := range s.(score.Explainer).Explain(f.hub, web.Verdict{Relevance: 0.8, Similarity: 0.7, Relevant: true}, 38, f.link(38)) {
 			sum += r.Weight
+			told = told || r.What == "a turn by the first weights"
 		}
 		now := turning(s, f, fresh)
+		if told != (now == "first") {
+			t.Fatalf("page %d, a turn by %s: that the first weights had their turn is told: %v", n, now, told)
+		}
 		if seen[now] = true; math.Abs(sum-s.Score(f.link(38))) > 0.04 {
 			t.Fatalf("page %d, a turn by %s: the reasons add up to %v, the priority is %v", n, now, sum, s.Score(f.link(38)))
 		}

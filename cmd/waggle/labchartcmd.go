@@ -33,6 +33,9 @@ Lines are means over topics; the parts and repeats of a topic are averaged first
 
 // Run draws.
 func (c *labChartCmd) Run() error {
+	if filepath.Ext(c.Out) != ".svg" {
+		return exit{exitUsage, fmt.Errorf("the chart is SVG: give -o a name that ends in .svg, and not %q", c.Out)}
+	}
 	f, err := os.Open(c.File)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -50,5 +53,8 @@ func (c *labChartCmd) Run() error {
 	if err := d.SVG(&b); err != nil {
 		return err
 	}
-	return os.WriteFile(c.Out, b.Bytes(), 0o644)
+	if err := os.WriteFile(c.Out, b.Bytes(), 0o644); err != nil {
+		return exit{exitUsage, err}
+	}
+	return nil
 }

@@ -22,6 +22,12 @@ type CurveChart struct {
 	Percent     bool     // values are shares
 }
 
+// mostCurvePages and mostCurveValue bound what is drawn: beyond them axes cannot be read.
+const (
+	mostCurvePages = 1e9
+	mostCurveValue = 1e12
+)
+
 // curvePoint is a place in a chart of curves.
 type curvePoint struct {
 	web, strategy, column string
@@ -152,7 +158,7 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 			one[name] = cells[i]
 		}
 		n, err := strconv.ParseFloat(cells[pages], 64)
-		if err != nil {
+		if err != nil || !(n >= 0 && n <= mostCurvePages) {
 			return nil, fmt.Errorf("line %d: %q is no number of pages", line, cells[pages])
 		}
 		if !slices.Contains(f.webs, cells[web]) {
@@ -170,7 +176,7 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 				continue
 			}
 			v, err := strconv.ParseFloat(cells[i], 64)
-			if err != nil || math.IsInf(v, 0) {
+			if err != nil || !(math.Abs(v) <= mostCurveValue) {
 				return nil, fmt.Errorf("line %d: %q of the column %s is no number", line, cells[i], columns[k])
 			}
 			curve := curvePoint{web: cells[web], strategy: cells[strategy], column: columns[k]}
@@ -185,6 +191,9 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 	}
 	for _, p := range f.pages {
 		slices.Sort(p)
+	}
+	if len(f.pages) == 0 {
+		return nil, fmt.Errorf("the file has no value of %s: give curves.csv of a lab, or one like it", strings.Join(columns, ", "))
 	}
 	return f, nil
 }

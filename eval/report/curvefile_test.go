@@ -48,6 +48,11 @@ func TestChartCurvesErrors(t *testing.T) {
 		{curveFileOfALab, CurveChart{Columns: []string{"loss"}}, "there is no column loss: the file has web, topic, scorer, judge, repeat, pages, hits"},
 		{curveFileOfALab, CurveChart{Columns: []string{"hits"}, Strategies: []string{"other"}}, `the file has no strategy "other": it has ours, theirs`},
 		{curveFileOfALab, CurveChart{Columns: []string{"scorer"}}, `line 2: "ours" of the column scorer is no number`},
+		{"web,strategy,pages,hits\n", CurveChart{Columns: []string{"hits"}}, "the file has no value of hits: give curves.csv of a lab, or one like it"},
+		{curveFileOfALab + "campus,bees,ours,topic,0,NaN,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: "NaN" is no number of pages`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,-5,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: "-5" is no number of pages`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,100,NaN\n", CurveChart{Columns: []string{"hits"}}, `line 9: "NaN" of the column hits is no number`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,100,1e308\n", CurveChart{Columns: []string{"hits"}}, `line 9: "1e308" of the column hits is no number`},
 		{curveFileOfALab + "campus,bees,ours,critic,0,100,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: judge is "critic", and "topic" before: leave all but one of them out of the file`},
 	} {
 		if _, err := ChartCurves(strings.NewReader(c.file), c.chart); err == nil || err.Error() != c.want {

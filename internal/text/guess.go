@@ -83,7 +83,8 @@ func start(s string, n int) string {
 // when they do not tell. It goes by the script, by what Guess says of longer texts, by
 // function words among the words, by which table of document frequencies knows them, and by their letters.
 //
-// The words are of another language than English only if English knows at most half of
+// A letter that only one language has decides where English knows none of the words. Else
+// the words are of another language than English only if English knows at most half of
 // them, and if that language knows them better than any other by wordMargin halvings of
 // their shares in all, better than English by as much, and their letters are likeliest in it
 // too: a table of one language may hold names, such as “terraform”. Words that half of the
@@ -118,6 +119,11 @@ func GuessWords(s string) string {
 	}
 	if 2*foreign < len(words) {
 		return English
+	}
+	if foreign == len(words) {
+		if l := byOwnLetter(words); l != "" {
+			return l
+		}
 	}
 	others := map[string][]float64{} // [words]
 	holders := make([]int, len(words))
@@ -160,6 +166,21 @@ func GuessWords(s string) string {
 		return best
 	}
 	return ""
+}
+
+// byOwnLetter is the language whose own letters stand among words, of those that have no table of
+// document frequencies, "" without such a letter or with those of several.
+func byOwnLetter(words []string) (language string) {
+	for _, own := range [...]struct{ language, letters string }{{"tr", "ığ"}, {"hu", "őű"}, {"ro", "ăț"}} {
+		if !slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, own.letters) }) {
+			continue
+		}
+		if language != "" {
+			return ""
+		}
+		language = own.language
+	}
+	return language
 }
 
 // byFunctionWords is the language of which function words stand among some words, more than of

@@ -48,6 +48,11 @@ func TestGuessWords(t *testing.T) {
 		{"terraform, ansible", ""},
 		{"origami, kirigami", ""},
 		{"Fortran, Cobol", ""},
+		// A letter that one language alone has, unless the rest is English.
+		{"ıhlamur çayı", "tr"},
+		{"arıcılık, bal", "tr"},
+		{"méhészet, gyűjtés", "hu"},
+		{"Erdoğan, elections", ""},
 		// One function word is not enough against what English knows.
 		{"Los Angeles, county government", "en"},
 		{"Die Hard movies", "en"},
