@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 	"time"
 
@@ -54,6 +55,12 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 	if c.Listen != "" && c.Config != "" {
 		return exit{exitUsage, errors.New("--listen and --config: the configuration says where it listens")}
 	}
+	// Who keeps the configuration in the folder has given it to the engine.
+	if c.Config == "" || filepath.Dir(c.Config) != filepath.Clean(c.Dir) {
+		if err := checkEngineDir(c.Dir); err != nil {
+			return exit{exitUsage, err}
+		}
+	}
 	made := !folder.Exists(c.Dir)
 	lock, err := folder.Lock(c.Dir)
 	if err != nil {
@@ -88,7 +95,9 @@ type clusterStatusCmd struct {
 // Help tells what is shown.
 func (clusterStatusCmd) Help() string {
 	return `A worker is running, idle (it has nothing to do), paused or leaving, has left, or is lost:
-its session has ended without a word. Below the table stands what is lost with folders, see
+its session has ended without a word. "heard" is how long ago it told something last, by its own
+clock: a worker that runs does so about fifteen times in a --term (15s), and one that was killed is shown as
+it was until nothing was heard of it for so long. Below the table stands what is lost with folders, see
 waggle help cluster lost.
 
   waggle cluster status --join engine           of an engine in a folder, with one crawl
@@ -122,7 +131,7 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 	if len(all.Workers) == 0 {
 		return errors.New("the engine knows of no worker of this crawl")
 	}
-	return writeScene(std.out, all)
+	return writeScene(std.out, all, time.Now())
 }
 
 // ask has the engine of a crawl asked for something.
@@ -207,21 +216,21 @@ func writeLoss(out io.Writer, l worker.Loss) error {
 	return err
 }
 
-// writeScene writes the workers of a crawl as a table.
-func writeScene(out io.Writer, all worker.Scene) error {
+// writeScene writes the workers of a crawl as a table, as they are now.
+func writeScene(out io.Writer, all worker.Scene, now time.Time) error {
 	all = all.Settled()
 	free := all.Shards
 	var pages, relevant, waiting int
 	var speed float64
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "worker\tmachine\tstate\tshards\tpages\trelevant\tpages/s\twaiting\thosts\tunder way")
+	fmt.Fprintln(t, "worker\tmachine\tstate\theard\tshards\tpages\trelevant\tpages/s\twaiting\thosts\tunder way")
 	for _, w := range all.Workers {
 		free -= w.Held
 		speed += w.Speed
 		pages, relevant, waiting = pages+w.Standing.Pages, relevant+w.Standing.Relevant, waiting+w.Frontier.Queued
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(w.Machine), event.Line(state(w)), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Speed, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(w.Machine), event.Line(state(w)), ago(w.Heard, now), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Speed, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
 	}
-	fmt.Fprintf(t, "all\t\t\t%d\t%d\t%d\t%.1f\t%d\n", all.Shards-free, pages, relevant, speed, waiting)
+	fmt.Fprintf(t, "all\t\t\t\t%d\t%d\t%d\t%.1f\t%d\n", all.Shards-free, pages, relevant, speed, waiting)
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -243,6 +252,11 @@ func writeScene(out io.Writer, all worker.Scene) error {
 		return err
 	}
 	return nil
+}
+
+// ago is how long before now something was; the clock of a machine that is ahead is none of the future.
+func ago(t, now time.Time) string {
+	return terminal.Span(max(0, now.Sub(t))) + " ago"
 }
 
 // ended says that no worker has a session, and how they ended where that is the same of all.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
+	"github.com/waggle-crawler/waggle/cluster/worker"
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // Who looks at an engine with one crawl need not name it; of several, each is told.
@@ -66,5 +68,31 @@ func TestRefusedEngine(t *testing.T) {
 		if _, err := os.Stat(dir); (err == nil) != (dir == "old") {
 			t.Errorf("%s: %v", dir, err)
 		}
+	}
+}
+
+// The table of workers tells when each was heard last; a clock that is ahead is not of the future.
+func TestWriteScene(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	seen := func(name, ended string, live bool, ago time.Duration, held int) worker.Seen {
+		return worker.Seen{Status: worker.Status{Name: name, Machine: "hive", Ended: ended}, Live: live, Held: held, Heard: now.Add(-ago)}
+	}
+	var out strings.Builder
+	if err := writeScene(&out, worker.Scene{Shards: 8, Workers: []worker.Seen{
+		seen("w1", "", true, 400*time.Millisecond, 4), seen("w2", "", true, 12*time.Second, 3), seen("w3", "", true, -5*time.Second, 1),
+		seen("w4", "", false, 100*time.Second, 0), seen("w5", string(event.Stopped), false, 3*time.Hour, 0),
+	}}, now); err != nil {
+		t.Fatal(err)
+	}
+	const want = `worker  machine  state          heard      shards  pages  relevant  pages/s  waiting  hosts  under way
+w1      hive     running        0s ago     4       0      0         0.0      0        0      0
+w2      hive     running        12s ago    3       0      0         0.0      0        0      0
+w3      hive     running        0s ago     1       0      0         0.0      0        0      0
+w4      hive     lost           1m40s ago  0       0      0         0.0      0        0      0
+w5      hive     left: stopped  3h00m ago  0       0      0         0.0      0        0      0
+all                                        8       0      0         0.0      0
+`
+	if out.String() != want {
+		t.Errorf("%s", out.String())
 	}
 }

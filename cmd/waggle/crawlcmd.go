@@ -105,6 +105,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if err := c.check(c.AcceptLoss); err != nil {
 		return exit{exitUsage, err}
 	}
+	if c.Join != "" && !c.isAddress() && filepath.Clean(c.Join) == filepath.Clean(c.Out) {
+		return exit{exitUsage, fmt.Errorf("--join: %s is the folder of the crawl: name another one for the engine", c.Join)}
+	}
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}

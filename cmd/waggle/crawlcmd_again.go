@@ -145,8 +145,12 @@ func (c *crawlCmd) goOn() string {
 	if c.Again != "" {
 		return "waggle crawl --again " + c.Again
 	}
-	if c.Join != "" { // its address may hold a password
-		return "waggle crawl -o " + c.Out + " --resume --join …"
+	if c.Join != "" {
+		engine := c.Join
+		if c.isAddress() { // it may hold a password
+			engine = "ENGINE"
+		}
+		return "waggle crawl -o " + c.Out + " --resume --join " + engine
 	}
 	return "waggle crawl -o " + c.Out + " --resume"
 }

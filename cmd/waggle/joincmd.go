@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -83,6 +84,37 @@ func (c *engineFlags) checkEngine() error {
 	}
 	if at != c.Join && !folder.Exists(c.Join) { // what is before the @ may be a password
 		return fmt.Errorf("--join: there is no folder that ends in %q; the address of an engine is nats://USER:PASSWORD@HOST:4222 or tls://USER:PASSWORD@HOST:4222, and a folder with an @ in its name is to be made before", "@"+at)
+	}
+	if c.Join != "" {
+		if err := checkEngineDir(c.Join); err != nil {
+			return fmt.Errorf("--join: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkEngineDir tells whether a folder may be that of an engine: it holds one, or nothing, or is not
+// there yet. The error says what it holds otherwise.
+func checkEngineDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the folder of the engine: %w", err)
+	}
+	if jetstream.Stored(dir) {
+		return nil
+	}
+	const remedy = "name a folder for the engine alone, new or empty, or that of an engine"
+	if folder.Exists(collection.At(dir).EventLog()) {
+		return fmt.Errorf("%s holds a crawl, and no engine: %s", dir, remedy)
+	}
+	for _, e := range entries {
+		// What an engine leaves that ended before it stored anything, and what a volume has that is empty.
+		if !slices.Contains([]string{"lock", "token", "address", "lost+found"}, e.Name()) {
+			return fmt.Errorf("%s holds other files (%s), and no engine: %s", dir, e.Name(), remedy)
+		}
 	}
 	return nil
 }

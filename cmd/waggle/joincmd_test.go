@@ -52,3 +52,51 @@ func TestSessionEndIsNotShown(t *testing.T) {
 		}
 	}
 }
+
+// An engine is made in a folder of its own alone.
+func TestFolderOfEngine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{
+		"crawl/job.yaml", "crawl/lock", "crawl/events.jsonl", "source/index.html", "other/lock", "other/notes.txt", "code/store/store.go",
+		"engine/store/jetstream/x", "engine/token", "engine/lock", "engine/notes.txt", "begun/lock", "begun/token", "volume/lost+found/x", "file",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("empty", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		"absent": "", "empty": "", "engine": "", "begun": "", "volume": "",
+		"crawl":  "crawl holds a crawl, and no engine: name a folder ",
+		"source": "source holds other files (index.html), and no engine: name a folder ",
+		"other":  "other holds other files (notes.txt), and no engine: name a folder ",
+		"code":   "code holds other files (store), and no engine: name a folder ",
+		"file":   "the folder of the engine: ",
+	} {
+		err := (&engineFlags{Join: dir}).checkEngine()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "--join: "+want)) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// What a worker that stopped goes on with names a folder of an engine, and no address: that may
+// hold a password.
+func TestGoOnWithEngine(t *testing.T) {
+	for join, want := range map[string]string{
+		"eng":                             "waggle crawl -o b --resume --join eng",
+		"nats://worker:secret@hive:4222":  "waggle crawl -o b --resume --join ENGINE",
+		"nats://a@hive:1,nats://a@hive:2": "waggle crawl -o b --resume --join ENGINE",
+	} {
+		c := &crawlCmd{Out: "b"}
+		c.Join = join
+		if got := c.goOn(); got != want {
+			t.Errorf("%s: %s, not %s", join, got, want)
+		}
+	}
+}

@@ -123,6 +123,16 @@ func (s *Server) plain(options *server.Options, o ServerOptions) error {
 	return nil
 }
 
+// Stored tells whether a folder holds what a server stored.
+func Stored(dir string) bool {
+	for _, place := range []string{filepath.Join(dir, "store"), dir} { // a configuration may have it in the folder itself
+		if info, err := os.Stat(filepath.Join(place, "jetstream")); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
 // tokenIn is the token of a server, made when it is first asked for.
 func tokenIn(dir string) (string, error) {
 	name := filepath.Join(dir, "token")
