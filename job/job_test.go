@@ -217,7 +217,16 @@ func TestExample(t *testing.T) {
 // Errors name the line and what to do.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ job, want string }{
-		{"seedz: [x]", `job.yaml:1: unknown key "seedz"; near names: seed, seeds`},
+		{"seedz: [x]", `job.yaml:1: unknown key "seedz"; near names: seeds; `},
+		{"seed: [x]", `job.yaml:1: unknown key "seed" here: it stands under scorer; near names: seeds; `},
+		{"keywords: [x]\nworkers: 3", "job.yaml:1: unknown key \"keywords\" here: it stands under topic; `waggle crawl --example-job` shows every key\njob.yaml:2: unknown key \"workers\" here: it stands under fetch; "},
+		{"budget: {name: a}", `job.yaml:1: unknown key "name" here: it stands at the top, and under judge, and under scorer; `},
+		{"wnt: documents", `job.yaml:1: unknown key "wnt"; near names: topic.want; `},
+		{"scorer: {name: waggle, turns: 8}", `job.yaml:1: unknown key "turns"; settings stand under set: set: {turns: 8}; `},
+		{"scorer: {turns: many}", `job.yaml:1: unknown key "turns"; ` + "`waggle crawl"},
+		{"scorer: {name: waggle, set: {turns: [8]}}", "job.yaml:1: turns: a number is wanted, and not a list"},
+		{"topic: {keywords: [x], want: [documents]}", "job.yaml:1: want: text is wanted, and not a list"},
+		{"topic: {want: {a: b}}", "job.yaml:1: want: text is wanted, and not a mapping"},
 		{"scorer: {name: wagle}", `no scorer is called "wagle"; near names: waggle; there are: breadth-first`},
 		{"scorer: {name: shark-search-0.8, set: {gama: 0.5}}", `job.yaml:1: shark-search-0.8 has no setting "gama" that can be 0.5; near names: gamma`},
 		{"name: a\nbudget:\n  pages: many", `job.yaml:3: pages: a whole number is wanted, and not "many"`},

@@ -203,6 +203,8 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 			hint := spelling.Hint(k.Value, scorerKeys())
 			if k.Value == "model" { // as a job has
 				hint = ": a lab teaches models itself, on what train: says at the webs and at the scorer"
+			} else if hint == "" {
+				hint = setHint(k.Value, n.Content[i+1].Value)
 			}
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q%s", k.Line, k.Value, hint)}}
 		}
@@ -217,6 +219,14 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 	}
 	type plain Scorer
 	return n.Decode((*plain)(s))
+}
+
+// setHint tells where a key with a number stands that may be a setting; "" = it is none.
+func setHint(key, value string) string {
+	if _, err := strconv.ParseFloat(value, 64); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; settings stand under set: set: {%s: %s}", key, value)
 }
 
 // label is what results call the scorer.

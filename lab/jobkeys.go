@@ -3,18 +3,20 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // sharedKeys are keys of a job file that a lab file has as well, by the key they stand under.
-var sharedKeys = map[string]string{"fetch": "types", "links": "sources", "topic": "want"}
+var sharedKeys = map[string]string{"fetch": "types", "topic": "want"}
 
 // jobKeys are keys of a job file that a lab file has not, and why: of those in sharedKeys what
 // else stands under them.
 var jobKeys = map[string]string{
 	"fetch":      "a lab fetches nothing: it reads pages as the recorded web has them, those that a browser rendered included; of fetch it has types alone",
-	"links":      "of links a lab has sources alone",
 	"topic":      "topics, with their languages, keywords and examples, are those of the recorded web: they stand in its web.yaml; of topic a lab has want alone",
 	"judge":      "the judges of a lab stand in judges",
 	"scorer":     "the scorers of a lab stand in scorers",
@@ -43,7 +45,8 @@ func refuseJobKeys(name string, b []byte) error {
 				continue // for the reader to say
 			}
 			for n := 0; n+1 < len(v.Content); n += 2 {
-				if x := v.Content[n]; x.Value != shared {
+				// What is no key of a job either is for the reader to say.
+				if x := v.Content[n]; x.Value != shared && ofJob(k.Value+"."+x.Value) {
 					all = append(all, fmt.Errorf("%s:%d: \"%s.%s\" is a key of a job, and none of a lab: %s", name, x.Line, k.Value, x.Value, why))
 				}
 			}
@@ -52,4 +55,9 @@ func refuseJobKeys(name string, b []byte) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// ofJob tells whether a job file has a key, given with those above it.
+func ofJob(path string) bool {
+	return slices.ContainsFunc(job.Settings(), func(s job.Setting) bool { return s.Path == path })
 }

@@ -36,7 +36,7 @@ func (j *Judge) UnmarshalYAML(n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set"}, k.Value) {
-			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a judge has no key %q", k.Line, k.Value)}}
+			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a judge has no key %q%s", k.Line, k.Value, setHint(k.Value, n.Content[i+1].Value))}}
 		}
 	}
 	type plain Judge

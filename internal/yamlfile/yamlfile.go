@@ -15,20 +15,19 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/waggle-crawler/waggle/internal/spelling"
 )
 
 // File is a file that was read.
 type File struct {
 	name string
 	root yaml.Node
+	into reflect.Type // what is read into
 }
 
 // Decode reads the YAML b of the file name into v, a pointer. hint is added to
 // what it says of an unknown key; "" = nothing. An empty file changes nothing.
 func Decode(name string, b []byte, v any, hint string) (*File, error) {
-	f := &File{name: name}
+	f := &File{name: name, into: reflect.TypeOf(v)}
 	if at, c := binary(b); at > 0 {
 		return nil, fmt.Errorf("%s:%d: it holds %q, which no text has: is this the file that is meant?", name, at, c)
 	}
@@ -37,7 +36,7 @@ func Decode(name string, b []byte, v any, hint string) (*File, error) {
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return nil, f.explain(err, keysOf(reflect.TypeOf(v), nil, nil), hint)
+		return nil, f.explain(err, hint)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: it holds one document; remove what follows the line \"---\"", name)
@@ -142,35 +141,12 @@ func valueType(t reflect.Type, key string) reflect.Type {
 	return nil
 }
 
-// keysOf adds the keys of a type, and of all that it holds. seen are the types that were looked at.
-func keysOf(t reflect.Type, keys []string, seen map[reflect.Type]bool) []string {
-	if seen == nil {
-		seen = map[reflect.Type]bool{}
-	}
-	if seen[t] {
-		return keys
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return keysOf(t.Elem(), keys, seen)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); key != "" && key != "-" {
-				keys = append(keys, key)
-			}
-			keys = keysOf(t.Field(i).Type, keys, seen)
-		}
-	}
-	return keys
-}
-
 // explain says what the decoder found, in the words of a user's file.
-func (f *File) explain(err error, known []string, hint string) error {
+func (f *File) explain(err error, hint string) error {
 	// As the decoder writes them.
 	line := regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): (.*)$`)
 	wrong := regexp.MustCompile("^cannot unmarshal !!([a-z]+)(?: `(.*)`)? into (.*)$")
-	unknown := regexp.MustCompile(`^field (.*) not found in type .*$`)
+	unknown := regexp.MustCompile(`^field (.*) not found in type (.*)$`)
 	lines := []string{err.Error()}
 	var many *yaml.TypeError
 	if errors.As(err, &many) {
@@ -187,7 +163,7 @@ func (f *File) explain(err error, known []string, hint string) error {
 			l = f.wanted(at, m[1], m[2], m[3])
 		}
 		if m := unknown.FindStringSubmatch(l); m != nil {
-			l = fmt.Sprintf("unknown key %q%s", m[1], spelling.Hint(m[1], known))
+			l = f.unknown(at, m[1], m[2])
 			if hint != "" {
 				l += "; " + hint
 			}
@@ -200,7 +176,12 @@ func (f *File) explain(err error, known []string, hint string) error {
 // wanted says what is to stand in a line instead of a value, of which the
 // decoder tells the kind and the beginning, where a Go type is read.
 func (f *File) wanted(line int, kind, value, typ string) string {
-	key, n := keyOf(&f.root, line, strings.TrimSuffix(value, "..."))
+	bad := misread{line: line, kind: kind, value: strings.TrimSuffix(value, "..."), typ: typ}
+	key, n := bad.find(&f.root, f.into)
+	if n == nil { // of a type that reads itself
+		bad.typ = ""
+		key, n = bad.find(&f.root, f.into)
+	}
 	if n != nil && n.Kind == yaml.ScalarNode {
 		value = n.Value
 	}
@@ -234,21 +215,59 @@ func (f *File) wanted(line int, kind, value, typ string) string {
 	return fmt.Sprintf("%skeys with values are wanted, and not %s: write %s{key: value}", prefix, is, prefix)
 }
 
-// keyOf finds the key in whose line a value begins that way, and the value.
-func keyOf(n *yaml.Node, line int, value string) (string, *yaml.Node) {
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if v := n.Content[i+1]; v.Line == line && (v.Kind != yaml.ScalarNode || strings.HasPrefix(v.Value, value)) && (value == "") == (v.Kind != yaml.ScalarNode) {
-				return n.Content[i].Value, v
+// misread is a value that the decoder did not take.
+type misread struct {
+	line  int
+	kind  string // its YAML type: seq, map, str, …
+	value string // its beginning; "" for a list and a mapping
+	typ   string // the Go type that was read; "" = any
+}
+
+// find finds the key of the value, and the value, below n, which is read into t; nil = not known.
+func (m misread) find(n *yaml.Node, t reflect.Type) (string, *yaml.Node) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for i, c := range n.Content {
+		of := t
+		switch n.Kind {
+		case yaml.SequenceNode:
+			if of != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+				of = t.Elem()
+			}
+		case yaml.MappingNode:
+			if i%2 == 0 {
+				continue
+			}
+			if of != nil {
+				of = valueType(t, n.Content[i-1].Value)
+			}
+			if m.is(c, of) {
+				return n.Content[i-1].Value, c
 			}
 		}
-	}
-	for _, c := range n.Content {
-		if key, v := keyOf(c, line, value); v != nil {
+		if key, v := m.find(c, of); v != nil {
 			return key, v
 		}
 	}
 	return "", nil
+}
+
+// is tells whether a value that is read into t may be the one.
+func (m misread) is(v *yaml.Node, t reflect.Type) bool {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if v.Line != m.line || m.typ != "" && (t == nil || t.String() != m.typ) {
+		return false
+	}
+	switch v.Kind {
+	case yaml.SequenceNode:
+		return m.kind == "seq"
+	case yaml.MappingNode:
+		return m.kind == "map"
+	}
+	return m.value != "" && strings.HasPrefix(v.Value, m.value)
 }
 
 // Has tells whether there is a value at the keys that lead to it; null is none.
