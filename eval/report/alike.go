@@ -120,6 +120,25 @@ func (b *builder) twins(budget int, across bool) map[strategy]strategy {
 	return out
 }
 
+// lone says of the only strategy to compare why it is that, among so many,
+// and whose figures follow: "its" or "their".
+func (b *builder) lone(s strategy, twins map[strategy]strategy, all int) (why, whose string) {
+	names := []string{b.name(s)}
+	for other, of := range twins {
+		if of == s {
+			names = append(names, b.name(other))
+		}
+	}
+	slices.Sort(names[1:])
+	switch n := len(names); {
+	case n == 1:
+		return fmt.Sprintf("Only %s has all of its runs, so there is nothing to compare it with.", names[0]), "its"
+	case n == all:
+		return fmt.Sprintf("All strategies fetched the same pages in the same order (%s), so there is nothing to tell apart.", listed(names)), "their"
+	}
+	return fmt.Sprintf("Only %s have all of their runs, and they fetched the same pages in the same order, so there is nothing to compare.", listed(names)), "their"
+}
+
 // sameCrawls says which strategies are one crawl under several names, and at which budgets.
 func (b *builder) sameCrawls() (out []string) {
 	type pair struct{ s, of strategy }

@@ -64,6 +64,23 @@ func TestSameCrawls(t *testing.T) {
 	}
 }
 
+// Strategies that are one crawl have all of their runs, and are not told apart.
+func TestAllTheSame(t *testing.T) {
+	both := copied(auc{"breadth-first": near(.3, 0)}.results(2, 100), "breadth-first", "ant")
+	third := copied(auc{"breadth-first": near(.3, 0), "bee": near(.5, 0)}.results(2, 100), "breadth-first", "ant")
+	i := slices.IndexFunc(third.Cells, func(c eval.Cell) bool { return c.Scorer == "bee" })
+	third.Cells = slices.Delete(third.Cells, i, i+1)
+	for want, r := range map[string]Results{
+		"All strategies fetched the same pages in the same order (breadth-first and ant), so there is nothing to tell apart. At 100 pages their mean AUC over 2 topics is 0.300.":                   both,
+		"Only breadth-first and ant have all of their runs, and they fetched the same pages in the same order, so there is nothing to compare. At 100 pages their mean AUC over 2 topics is 0.300.": third,
+	} {
+		r.Baseline = "breadth-first"
+		if said, err := Verdict(r); err != nil || said != want {
+			t.Errorf("%v\n got %s\nwant %s", err, said, want)
+		}
+	}
+}
+
 // A strategy that another crawl taught had more budget: its row and the verdict say so.
 func TestTaught(t *testing.T) {
 	r := auc{"pupil": near(.5, .01), "breadth-first": near(.3, .01), "ant": near(.1, .01)}.results(8, 100)

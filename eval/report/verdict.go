@@ -43,7 +43,9 @@ func (b *builder) verdict() (sentences, terms string) {
 		return "", ""
 	}
 	same := b.twins(budget, true)
-	rows := slices.DeleteFunc(b.rank(cells, budget, false, []string{"auc"}), func(r rankRow) bool {
+	ranked := b.rank(cells, budget, false, []string{"auc"})
+	all := len(ranked)
+	rows := slices.DeleteFunc(ranked, func(r rankRow) bool {
 		_, twin := same[r.strategy]
 		return !r.whole || twin
 	})
@@ -53,7 +55,8 @@ func (b *builder) verdict() (sentences, terms string) {
 	case len(rows) == 0:
 		return made + "No strategy has all of its runs, so none is called the best. The tables tell what there is.", terms
 	case len(rows) == 1:
-		return made + fmt.Sprintf("Only %s has all of its runs, so there is nothing to compare it with. At %s its mean AUC over %s is %s.", b.name(rows[0].strategy), at, over, plot.Number(rows[0].auc, 3)), terms
+		why, whose := b.lone(rows[0].strategy, same, all)
+		return made + fmt.Sprintf("%s At %s %s mean AUC over %s is %s.", why, at, whose, over, plot.Number(rows[0].auc, 3)), terms
 	}
 	best, pairs := b.championName(rows[0].strategy, same), len(rows)*(len(rows)-1)/2
 	above, p, level := b.above(cells, rows, budget)
