@@ -141,7 +141,7 @@ func Example_judge() {
 	// FrontierEmpty <nil>
 	// relevant: Cars
 	// relevant: Hive
-	// judge.set.words: short has no setting "words" that can be 0; waggle lab list names them with their ranges
+	// judge.set.words: short: words = 0 is outside 1…1000
 }
 
 // bees is a site of four pages.

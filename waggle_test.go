@@ -193,7 +193,7 @@ func TestOutsideScorerInAJob(t *testing.T) {
 		}
 	}}
 	for scorer, want := range map[string]string{
-		"{name: turns, set: {every: 10}}": `turns has no setting "every" that can be 10`,
+		"{name: turns, set: {every: 10}}": `turns: every = 10 is outside `,
 		"{name: turns, set: {evry: 1}}":   `turns has no setting "evry"`,
 		"{name: others}":                  "no scorer is called \"others\"",
 	} {
@@ -330,7 +330,7 @@ func TestOutsideJudgeInAJob(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "job.yaml")
 	c := &waggle.Crawler{Judges: []judge.Description{longPages()}}
 	for text, want := range map[string]string{
-		"topic: {keywords: [bees]}\njudge: {name: long, set: {terms: 0}}": `job.yaml:3: long has no setting "terms" that can be 0`,
+		"topic: {keywords: [bees]}\njudge: {name: long, set: {terms: 0}}": `job.yaml:3: long: terms = 0 is outside 1…1000000`,
 		"topic: {keywords: [bees]}\njudge: {name: long, set: {words: 1}}": `job.yaml:3: long has no setting "words"`,
 		"topic: {description: Bees}\njudge: {name: long}":                 "judge long: the topic has no keywords",
 	} {

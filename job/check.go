@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -234,10 +235,7 @@ func checkJudgeSet(j *Job, bad complaint) {
 }
 
 // near names the settings that a name is like which is none.
-func near(settings []score.Setting, name string, known bool) string {
-	if known {
-		return ""
-	}
+func near(settings []score.Setting, name string) string {
 	var names []string
 	for _, s := range settings {
 		names = append(names, s.Name)
@@ -248,8 +246,11 @@ func near(settings []score.Setting, name string, known bool) string {
 // checkConstants finds values that are none of a strategy's settings.
 func checkConstants[S any, O strategy.Options[O]](d strategy.Description[S, O], name string, set map[string]float64, bad complaint) {
 	for key, v := range set {
-		if x, ok := d.Setting(key); !ok || !(v >= x.Min && v <= x.Max) {
-			bad("."+key, "%s has no setting %q that can be %v%s; waggle lab list names them with their ranges", name, key, v, near(d.Settings, key, ok))
+		if x, ok := d.Setting(key); !ok {
+			bad("."+key, "%s has no setting %q%s; waggle lab list names them with their ranges", name, key, near(d.Settings, key))
+		} else if !(v >= x.Min && v <= x.Max) {
+			plain := func(bound float64) string { return strconv.FormatFloat(bound, 'f', -1, 64) }
+			bad("."+key, "%s: %s = %v is outside %s…%s", name, key, v, plain(x.Min), plain(x.Max))
 		}
 	}
 }

@@ -410,7 +410,7 @@ func TestOwnStrategies(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"scorer: {name: mine, set: {size: 2}}\njudge: {name: ours}": "",
-		"scorer: {name: mine, set: {size: 3}}":                      `job.yaml:1: mine has no setting "size" that can be 3`,
+		"scorer: {name: mine, set: {size: 3}}":                      `job.yaml:1: mine: size = 3 is outside 0…2`,
 		"scorer: {name: others}":                                    `no scorer is called "others"; there are: breadth-first, `,
 		"judge: {name: theirs}":                                     `, ours`,
 		"scorer: {name: mine, model: x.model}":                      "the scorer mine goes by no trained model",
