@@ -197,6 +197,17 @@ func TestExchange(t *testing.T) {
 	}
 }
 
+// A web.yaml that counts relevant addresses is held against the truth; one that does not is not.
+func TestRelevantSaid(t *testing.T) {
+	for said, notes := range map[string]int{"relevant: 4": 1, "relevant: 3": 2, "": 1} {
+		dir := exchange(t, small, map[string]string{"web.yaml": strings.Replace(smallManifest, "relevant: 4", said, 1)})
+		w, built := build(t, Exchange{dir})
+		if len(built.Notes) != notes || w.Topics[0].Relevant != 4 {
+			t.Errorf("%q: %d relevant, notes %q; want 4, and %d notes", said, w.Topics[0].Relevant, built.Notes, notes)
+		}
+	}
+}
+
 func TestBuildIsReproducible(t *testing.T) {
 	src := Exchange{exchange(t, small, nil)}
 	a, _ := build(t, src)

@@ -236,7 +236,7 @@ func (x Exchange) finish(b *builder) error {
 		if err := b.truth(t, list); err != nil {
 			return err
 		}
-		if t.Relevant != said {
+		if said != 0 && t.Relevant != said {
 			b.note("topic %s: %s says %d relevant, its truth has %d addresses", t.Name, manifestName, said, t.Relevant)
 		}
 	}

@@ -102,7 +102,11 @@ func (w *labWeb) counting(pages *corpus.Pages) error {
 		case len(truth) == 0:
 			return fmt.Errorf("topic %s of %s: its %d relevant addresses are of pages that are fetched for their links alone: nothing that counts is left", t.Name, w.Name, way)
 		case way > 0:
-			w.way = append(w.way, fmt.Sprintf("%s/%s: %d of its relevant addresses do not count, as what lies there is fetched for its links alone.", w.Name, t.Name, way))
+			do := "do"
+			if way == 1 {
+				do = "does"
+			}
+			w.way = append(w.way, fmt.Sprintf("%s/%s: %d of its relevant addresses %s not count, as what lies there is fetched for its links alone.", w.Name, t.Name, way, do))
 		}
 	}
 	return nil
