@@ -128,6 +128,17 @@ func TestKindsRefused(t *testing.T) {
 			t.Errorf("%s\n%v\nwant %s", keys, err, want)
 		}
 	}
+	// A web of one's own crawl has no truth: what helps depends on what readers can be shown.
+	bare := buildTree(t, "engines", "name: bare\ntopics:\n  - {name: bees, keywords: [honey bee], seeds: [\"http://a.example/1\"]}\n")
+	for keys, want := range map[string]string{
+		"":                            "has no topic with a truth: waggle lab pool is how a web without truth files gets a truth; or list the relevant addresses in truth.txt",
+		"fetch: {types: [html, pdf]}": "has no topic with a truth: list the relevant addresses in truth.txt in the folder of the web, one a line, and name it at the topic in web.yaml, as truth: truth.txt",
+	} {
+		f := read(t, keys+"\nwebs: [{path: "+bare+"}]"+rest)
+		if _, err := f.Run(t.Context(), t.TempDir(), Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q on a web without a truth: %v\nwant %s", keys, err, want)
+		}
+	}
 	// Nothing of the truth counts: that shows before the first cell.
 	pages := buildTree(t, "engines", treeFile)
 	f := read(t, "topic: {want: documents}\nwebs: [{path: "+pages+"}]"+rest)

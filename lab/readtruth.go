@@ -195,7 +195,11 @@ func (f *File) hasTruth(w *corpus.Web, p *readPool, t corpus.Topic) bool {
 // noTruth tells why topics of a web have no truth: of the pool, where that gives it.
 func (f *File) noTruth(w *corpus.Web, p *readPool) string {
 	if !f.graded() {
-		return "waggle lab pool is how a web without truth files gets a truth"
+		const list = "list the relevant addresses in truth.txt in the folder of the web, one a line, and name it at the topic in web.yaml, as truth: truth.txt"
+		if f.ofKinds() { // readers are shown pages in HTML alone
+			return list
+		}
+		return "waggle lab pool is how a web without truth files gets a truth; or " + list
 	}
 	if _, ok := p.Web(w.Name); ok {
 		return fmt.Sprintf("the pool %s has other topics of this web alone", f.Pool)
