@@ -49,10 +49,10 @@ type Analyzer struct {
 	language string
 	stem     stemmer // nil = words are their own stems
 	scripts  []*unicode.RangeTable
-	lower    *[256]byte  // letters and digits of ASCII in lower case; 0 for what is none, or not known by itself
-	fold     bool        // letters of the language are folded
-	turkish  bool        // the capital of ı is I
-	others   []*Analyzer // of the other languages, in their order
+	lower    *[256]byte        // letters and digits of ASCII in lower case; 0 for what is none, or not known by itself
+	fold     *strings.Replacer // of letters of the language; nil = none
+	turkish  bool              // the capital of ı is I
+	others   []*Analyzer       // of the other languages, in their order
 }
 
 // entry is a word in lower case with its term; term is "" for words that are
@@ -75,7 +75,8 @@ func NewAnalyzer(languages ...string) *Analyzer {
 		if slices.ContainsFunc(all, func(a *Analyzer) bool { return a.language == l }) {
 			continue
 		}
-		all = append(all, &Analyzer{stop: foldedStops(l), language: l, stem: stemmers()[l], scripts: spacelessIn(l), lower: &lower, fold: folding(l) != nil, turkish: l == "tr"})
+		fold := folder(l)
+		all = append(all, &Analyzer{stop: foldedStops(l, fold), language: l, stem: stemmers()[l], scripts: spacelessIn(l), lower: &lower, fold: fold, turkish: l == "tr"})
 		if l == "tr" {
 			own := lower
 			own['I'] = 0 // it is that of ı
@@ -327,8 +328,8 @@ func (a *Analyzer) cut(word string) string {
 	if a.language == English {
 		return word
 	}
-	if a.fold {
-		word = Fold(a.language, word)
+	if a.fold != nil {
+		word = a.fold.Replace(word)
 	}
 	if _, ok := a.stop[word]; ok {
 		return ""

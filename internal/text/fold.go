@@ -1,9 +1,6 @@
 package text
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // Letters that are written in more than one way are one letter to an analyzer, as they are to
 // search engines: what people leave out on a keyboard, what encodings of the past had no place
@@ -43,32 +40,33 @@ func arabicSigns() (out []string) {
 	return append(out, "ـ", "", "\u0670", "")
 }
 
-// folders are the replacers of foldings, by language.
-var folders sync.Map
+// folder folds the letters of a language; nil = it has none that are written in more than one way.
+func folder(language string) *strings.Replacer {
+	pairs := folding(language)
+	if pairs == nil {
+		return nil
+	}
+	return strings.NewReplacer(pairs...)
+}
 
 // Fold is a word in lower case and in form NFKC with the letters that a language writes in more
 // than one way as the analyzer of that language takes them.
 func Fold(language, word string) string {
-	pairs := folding(language)
-	if pairs == nil {
-		return word
+	if f := folder(language); f != nil {
+		return f.Replace(word)
 	}
-	r, ok := folders.Load(language)
-	if !ok {
-		r, _ = folders.LoadOrStore(language, strings.NewReplacer(pairs...))
-	}
-	return r.(*strings.Replacer).Replace(word)
+	return word
 }
 
-// foldedStops are the stop words of a language, as its words are folded.
-func foldedStops(language string) map[string]struct{} {
+// foldedStops are the stop words of a language, as fold makes of its words; nil = as they are.
+func foldedStops(language string, fold *strings.Replacer) map[string]struct{} {
 	set := stopWords(language)
-	if folding(language) == nil {
+	if fold == nil {
 		return set
 	}
 	folded := make(map[string]struct{}, len(set))
 	for word := range set {
-		folded[Fold(language, word)] = struct{}{}
+		folded[fold.Replace(word)] = struct{}{}
 	}
 	return folded
 }
