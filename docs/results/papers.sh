@@ -330,7 +330,7 @@ curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-
 curve papers-bpm09-curves bpm09 hits 10 ''
 curve papers-bpm09-similar-curves bpm09 similar 10 ''
 curve papers-bpm09-long-curves bpm09-long hits 20 ''
-curve papers-cps02-loss cps02 loss_sum 10 ''
+curve papers-cps02-loss cps02 loss 10 ''
 curve papers-vs05-curves vs05 hits 12 ''
 if [ -e cps02-runs/values.csv ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$out/papers-cps02-topics.csv"; fi
 curve papers-control-curves control hits 10 lm10-bfs,lm10-crf,lm10-memm,lm10-hmm,crf,memm,best-first-both,breadth-first
@@ -348,7 +348,7 @@ drawn papers-bpm09-semantic papers-bpm09-curves hits bpm09-best-first-both,bpm09
 drawn papers-bpm09-learners papers-bpm09-curves hits bpm09-best-first-both,bpm09-hmm,bpm09-hmm-centroid-page,bpm09-hmm-centroid-both,breadth-first "Figure 6: crawlers that learn"
 drawn papers-htt14 papers-htt14-curves hits htt14-hmm2,htt14-hmm,bayes-cluster-like,bayes-page-like,knn-page-like "Relevant pages"
 drawn papers-vs05 papers-vs05-curves hits vs05-afc,vs05-pathlearner,vs05-pathlearner-10,vs05-pathlearner-0,pathlearner,afc-approx,breadth-first "Goals"
-drawn papers-cps02-loss papers-cps02-loss loss_sum best-first-page,cps02-apprentice,cps02-recall,cps02-apprentice-online,cps02-online-100,apprentice-tempered,tempered-offline "Expected loss"
+drawn papers-cps02-loss papers-cps02-loss loss best-first-page,cps02-apprentice,cps02-recall,cps02-apprentice-online,cps02-online-100,apprentice-tempered,tempered-offline "Expected loss"
 
 # The documents of the apprentice and of labelled paths.
 apprentice() { # FOLDER FORM STRATEGIES [AWK ARGUMENTS…]

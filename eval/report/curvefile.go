@@ -60,11 +60,15 @@ func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 		return nil, err
 	}
 	m := plot.Multiples{Title: c.Title, Note: c.Note, Columns: len(webs), PanelHeight: 220}
+	up := "what its title says"
+	if len(c.Columns) == 1 {
+		up = columnWords(c.Columns[0])
+	}
 	for _, column := range c.Columns {
 		for _, w := range webs {
-			panel := plot.Lines{Title: w, XLabel: "pages fetched", YLabel: strings.Join(c.Columns, ", "), Percent: c.Percent}
+			panel := plot.Lines{Title: w, XLabel: "pages fetched", YLabel: up, Percent: c.Percent}
 			if len(c.Columns) > 1 {
-				panel.Title += ", " + column
+				panel.Title += ", " + columnWords(column)
 			}
 			for i, s := range strategies {
 				line := plot.Series{Name: s, Color: i}
@@ -84,6 +88,32 @@ func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 		m.PanelHeight = 340
 	}
 	return m.Draw(), nil
+}
+
+// columnWords is what the axis of a column is called: words for those that a lab writes, else its name.
+func columnWords(column string) string {
+	switch column {
+	case "hits":
+		return "relevant pages found"
+	case "upper":
+		return "relevant pages found, if all unread are"
+	case "lower":
+		return "relevant pages found, if no unread are"
+	case "similar":
+		return "pages with such a cosine"
+	case "sigma":
+		return "mean cosine to the nearest example"
+	case "loss":
+		return "expected loss, mean of the pages"
+	case "loss_sum":
+		return "expected loss, sum of the pages"
+	}
+	for prefix, words := range map[string]string{"precision_": "precision", "similar_": "pages"} {
+		if cosine, ok := strings.CutPrefix(column, prefix); ok {
+			return words + ", cosine ≥ " + strings.TrimPrefix(cosine, "0")
+		}
+	}
+	return column
 }
 
 // mean is that over the topics of a point, NaN of none.

@@ -31,8 +31,36 @@ func TestChartCurves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "manuals, hits: Lines: values over a common axis. theirs ends at 1.0. manuals, pages: Lines: values over a common axis. theirs ends at 100.0."; d.Description != want {
+	if want := "manuals, relevant pages found: Lines: values over a common axis. theirs ends at 1.0. manuals, pages: Lines: values over a common axis. theirs ends at 100.0."; d.Description != want {
 		t.Errorf("it tells\n%s\nwant\n%s", d.Description, want)
+	}
+}
+
+// Axes have words, not the names of columns: in the note of a column, in the titles of several.
+func TestChartCurvesWords(t *testing.T) {
+	for _, c := range []struct {
+		columns []string
+		want    string
+	}{
+		{[]string{"hits"}, "Up: relevant pages found. Across: pages fetched."},
+		{[]string{"loss"}, "Up: expected loss, mean of the pages. Across: pages fetched."},
+		{[]string{"precision_0.65"}, "Up: precision, cosine ≥ .65. Across: pages fetched."},
+		{[]string{"ours"}, "Up: ours. Across: pages fetched."},
+		{[]string{"precision_0.65", "hits"}, ">b, precision, cosine ≥ .65<"},
+		{[]string{"precision_0.65", "hits"}, "Up: what its title says. Across: pages fetched."},
+	} {
+		file := "web,strategy,pages,hits,loss,precision_0.65,ours\na,x,10,1,.5,.2,3\nb,x,10,1,.5,.2,3\n"
+		d, err := ChartCurves(strings.NewReader(file), CurveChart{Columns: c.columns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var svg strings.Builder
+		if err := d.SVG(&svg); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(svg.String(), c.want) {
+			t.Errorf("%v: the chart has no %q", c.columns, c.want)
+		}
 	}
 }
 
