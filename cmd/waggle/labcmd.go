@@ -19,6 +19,7 @@ import (
 type labRunCmd struct {
 	File    string `short:"f" required:"" placeholder:"LAB.yaml" help:"What to compare: webs, scorers, judges, budgets."`
 	Out     string `short:"o" required:"" placeholder:"DIR" help:"Folder of the results. A run that was stopped goes on where it was."`
+	Webs    string `env:"WAGGLE_WEBS" placeholder:"DIR" help:"Folder of recorded webs, or of what they are built from, where paths of webs in LAB.yaml lead nowhere (default $$WAGGLE_WEBS). What is built is kept in the folder webs of the results."`
 	Workers int    `placeholder:"N" help:"Simulations at a time (default: one a core)."`
 	Replace bool   `help:"Take a folder that holds the results of another lab file: its report is replaced, its cells stay."`
 }
@@ -42,6 +43,13 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	docs, done := newDocuments()
 	defer func() { err = errors.Join(err, done()) }()
 	meter := terminal.NewMeter(io.err)
+	if c.Webs != "" {
+		err := f.FindWebs(ctx, lab.Webs{From: c.Webs, Made: filepath.Join(c.Out, "webs"), Progress: meter.Show})
+		meter.End()
+		if err != nil {
+			return stoppedOr(ctx, err, "stopped; the same command goes on where it was")
+		}
+	}
 	out, err := f.Run(ctx, c.Out, lab.Options{Documents: docs, Progress: meter.Show, Workers: c.Workers, Replace: c.Replace, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,8 +63,7 @@ type Verifier struct {
 	Webs     string // folder of recorded webs, or of what they are built from
 	Progress func(done, total int, note string)
 
-	made  string            // folder of those that were built
-	built map[string]string // folders, by web
+	made string // folder of those that were built
 }
 
 // Close removes the webs that were built.
@@ -138,35 +136,14 @@ func (v *Verifier) remake(ctx context.Context, dir string, c Cell) (float64, err
 
 // web is the folder of a recorded web, built where it is not one yet.
 func (v *Verifier) web(ctx context.Context, name string) (string, error) {
-	from := filepath.Join(v.Webs, name)
-	if dir := v.built[name]; dir != "" {
-		return dir, nil
-	}
-	src, err := corpus.Detect(from)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", missing("it needs the recorded web %s, and %s has none of that name: name the folder that holds it by --webs DIR or WAGGLE_WEBS", name, v.Webs)
-	}
-	if err != nil {
-		return "", job.Mistake{Err: err}
-	}
-	if v.built == nil {
-		v.built = map[string]string{}
-	}
-	if _, is := src.(corpus.Recorded); is {
-		v.built[name] = from
-		return from, nil
-	}
 	if v.made == "" {
+		var err error
 		if v.made, err = os.MkdirTemp("", "waggle-verify-*"); err != nil {
 			return "", err
 		}
 	}
-	dir := filepath.Join(v.made, name)
-	if _, err := corpus.Build(ctx, dir, src, corpus.Options{Progress: func(_, _ int, note string) { v.Progress(0, 0, name+": "+note) }}); err != nil {
-		return "", err
-	}
-	v.built[name] = dir
-	return dir, nil
+	webs := lab.Webs{From: v.Webs, Made: v.made, Progress: func(_, _ int, note string) { v.Progress(0, 0, note) }}
+	return webs.Find(ctx, name)
 }
 
 // judged is a figure of waggle lab judge.

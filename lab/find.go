@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// Webs are recorded webs by their names, in a folder that holds them or what they are built from.
+type Webs struct {
+	From     string                             // the folder
+	Made     string                             // folder of those that are built; it is made when the first is
+	Progress func(done, total int, note string) // of a build
+}
+
+// source is where a recorded web is, or what it is built from. An error is a job.Mistake.
+func (w Webs) source(name string) (from string, src corpus.Source, err error) {
+	from = filepath.Join(w.From, name)
+	src, err = corpus.Detect(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("it needs the recorded web %s, and %s has none of that name: name the folder that holds it by --webs DIR or WAGGLE_WEBS", name, w.From)
+	}
+	if err != nil {
+		return "", nil, job.Mistake{Err: err}
+	}
+	return from, src, nil
+}
+
+// Find returns the folder of a recorded web, which is built where From has no more than
+// what it is built from. What it built before it finds again. An error is a job.Mistake
+// if the web is not there or its files are none.
+func (w Webs) Find(ctx context.Context, name string) (string, error) {
+	from, src, err := w.source(name)
+	if err != nil {
+		return "", err
+	}
+	if _, is := src.(corpus.Recorded); is {
+		return from, nil
+	}
+	dir := filepath.Join(w.Made, name)
+	if made, err := corpus.Open(dir); err == nil {
+		return dir, made.Close()
+	}
+	if err := os.MkdirAll(w.Made, 0o755); err != nil {
+		return "", err
+	}
+	_, err = corpus.Build(ctx, dir, src, corpus.Options{Progress: func(done, total int, note string) { w.Progress(done, total, name+": "+note) }})
+	return dir, err
+}
+
+// FindWebs finds in webs, by their names, those webs of the lab file whose paths lead nowhere.
+// It builds none unless all of them are there.
+func (f *File) FindWebs(ctx context.Context, webs Webs) error {
+	var nowhere []*Web
+	for i := range f.Webs {
+		spec := &f.Webs[i]
+		if _, err := os.Stat(spec.Path); !errors.Is(err, fs.ErrNotExist) {
+			continue // opening it tells what is wrong with it
+		}
+		if _, _, err := webs.source(filepath.Base(spec.Path)); err != nil {
+			return job.Mistake{Err: fmt.Errorf("%s: %w", f.at("webs", fmt.Sprint(i)), err)}
+		}
+		nowhere = append(nowhere, spec)
+	}
+	for _, spec := range nowhere {
+		dir, err := webs.Find(ctx, filepath.Base(spec.Path))
+		if err != nil {
+			return err
+		}
+		spec.Path = dir
+	}
+	return nil
+}
