@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,6 +168,9 @@ func newLabWebOf(w *corpus.Web, spec *Web, nesting bool, kinds *job.Job, documen
 func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	at := f.at("webs", fmt.Sprint(i))
 	w, err := corpus.Open(spec.Path)
+	if _, gone := os.Stat(spec.Path); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; --webs DIR names a folder that holds it", err)
+	}
 	if err != nil && spec.given != "" && spec.given != spec.Path {
 		return nil, fmt.Errorf("%s: path %s: %w", at, spec.given, err)
 	}
