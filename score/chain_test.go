@@ -2,7 +2,6 @@ package score_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/feature"
-	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/frontier/frontiertest"
 	"github.com/waggle-crawler/waggle/learn/lattice"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
@@ -201,7 +200,8 @@ func ptr[T any](v T) *T { return &v }
 
 // A page has one parent, the page of the link that the frontier holds (section
 // 3.3.1). A further link to it replaces that link if its belief ranks higher, and
-// not otherwise; with shortest, if its path is shorter.
+// not otherwise; with shortest, if its path is shorter. The frontier here is the model that
+// every frontier is held to.
 func TestParentOfAPage(t *testing.T) {
 	m := chainOf(t, model.CRF, 5, feature.All, 1)
 	s := newScorer(t, "crf", score.Options{Model: m})
@@ -221,19 +221,17 @@ func TestParentOfAPage(t *testing.T) {
 		slices.Reverse(found) // in whatever order they are found
 		set := map[string]float64{"shortest": float64(i / 2)}
 		newScorer(t, "crf", score.Options{Model: m, Set: set}) // the setting is one
-		f := frontier.NewMemory(frontier.Options{Shortest: wantsShortest(t, "crf", set)})
+		f := frontiertest.NewModel(frontiertest.Options{Shortest: wantsShortest(t, "crf", set)})
 		best := best
 		if i >= 2 {
 			best = shortest
 		}
 		for _, c := range found {
-			if _, err := f.Commit(context.Background(), web.Turn{Add: []web.Candidate{c}}); err != nil {
-				t.Fatal(err)
-			}
+			f.Commit(web.Turn{Add: []web.Candidate{c}})
 		}
-		leases, err := f.Lease(context.Background(), time.Unix(0, 0), 10, 0, nil)
-		if err != nil || len(leases) != 1 {
-			t.Fatalf("%d leases, %v", len(leases), err)
+		leases := f.Lease(time.Unix(0, 0), 10, 0, nil)
+		if len(leases) != 1 {
+			t.Fatalf("%d leases", len(leases))
 		}
 		got := leases[0].Candidate
 		if got.From != best.From || !slices.Equal(got.Memory, best.Memory) || !slices.Equal(got.Features, best.Features) {
