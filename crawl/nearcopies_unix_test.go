@@ -1,6 +1,6 @@
 //go:build unix
 
-package nearcopy_test
+package crawl_test
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// BenchmarkCrawl is what near-copies cost a crawl with a frontier on disk: 2,000 pages of a
+// BenchmarkNearCopies is what near-copies cost a crawl with a frontier on disk: 2,000 pages of a
 // recorded web, each committed with what is kept of it, and, in turn with that, without. Metrics
 // are processor time of a page: parse-µs to parse it, sketch-µs for its sketch, index-µs to look
 // for it and to keep it, and bytes/page by which the states are larger.
-func BenchmarkCrawl(b *testing.B) {
+func BenchmarkNearCopies(b *testing.B) {
 	for _, name := range []string{"manuals", "campus"} {
 		b.Run(name, func(b *testing.B) {
 			n := 0
