@@ -1,4 +1,6 @@
-package cli_test
+package main_test
+
+// The flags that stand for settings of internal/cli are tested here, in a program that is linked anyway.
 
 import (
 	"fmt"

@@ -1,4 +1,6 @@
-package cli_test
+package main_test
+
+// The completion scripts and man pages of internal/cli are tested here, in a program that is linked anyway.
 
 import (
 	"os"
