@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -74,8 +75,9 @@ func built(run func() int) (code int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	waggle = filepath.Join(dir, "waggle")
-	args := []string{"build", "-o", waggle}
+	// The go command builds a program that there is only where it would be another one.
+	waggle = cmp.Or(os.Getenv("WAGGLE_PROGRAM"), filepath.Join(dir, "waggle"))
+	args := []string{"build", "-ldflags=-s -w", "-o", waggle}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		args = append(args, "-race")
 	}
