@@ -270,10 +270,10 @@ func opened(t *testing.T, dir string) *Writer {
 // refused with the name of what is damaged; then the file is put back, or the crawl
 // repaired, and it goes on. In the end archive and log hold each page once, or
 // lost.txt names it, nothing acknowledged was asked for again, and the folder is
-// whole. WAGGLE_DAMAGES sets how often (default 30).
+// whole. WAGGLE_DAMAGES sets how often (default 15); more begin with the same.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	rounds := 30
+	rounds := 15
 	if v := os.Getenv("WAGGLE_DAMAGES"); v != "" {
 		var err error
 		if rounds, err = strconv.Atoi(v); err != nil {

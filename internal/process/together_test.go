@@ -346,13 +346,13 @@ func newCrew(t *testing.T, sites, pages int, delay time.Duration) *crew {
 	return &crew{T: t, web: serveSites(t, sites, pages), dir: dir, engine: filepath.Join(dir, "engine"), delay: delay, term: 3 * time.Second}
 }
 
-// TestTogether crawls a web with one, two, four and eight workers, which fetch the same pages, none
+// TestTogether crawls a web with one, two, four and eight workers, which fetch all of it, no page
 // twice unless the machine is so busy that a session ends, and hurry no site.
 func TestTogether(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 8} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			// The sites are so many that no worker's shards are without one, wherever they begin.
-			c := newCrew(t, 160, 3, 250*time.Millisecond)
+			c := newCrew(t, max(40, 20*n), 3, 250*time.Millisecond)
 			c.args = []string{"--workers", fmt.Sprint(atATime)}
 			var hands []*hand
 			for i := range n {
