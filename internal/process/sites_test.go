@@ -139,20 +139,39 @@ func (w *sitesWeb) reachable() map[string]bool {
 	return seen
 }
 
-// await waits until so many pages were asked for, or the test's time is over.
+// await waits until so many pages were asked for, however slow the machine is. It fails when
+// none is for three minutes.
 func (w *sitesWeb) await(t *testing.T, n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	defer context.AfterFunc(ctx, w.heard.Broadcast)()
+	const patience = 3 * time.Minute
+	still := false
+	late := time.AfterFunc(patience, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		still = true
+		w.heard.Broadcast()
+	})
+	defer late.Stop()
+	defer context.AfterFunc(t.Context(), w.heard.Broadcast)()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.asked < n {
-		if ctx.Err() != nil {
-			t.Fatalf("%d pages were asked for, and not %d", w.asked, n)
+	for last := w.asked; w.asked < n; last = w.asked {
+		if still || t.Context().Err() != nil {
+			t.Fatalf("%d pages were asked for, and not %d; none for %v", w.asked, n, patience)
 		}
 		w.heard.Wait()
+		if w.asked > last {
+			still = false
+			late.Reset(patience)
+		}
 	}
+}
+
+// requestsSoFar is how many pages were asked for.
+func (w *sitesWeb) requestsSoFar() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked
 }
 
 // hurried are the pairs of requests to one site that were less than a delay apart.

@@ -147,19 +147,24 @@ func (c *crew) begin() []string {
 	}
 }
 
-// wait waits for the end of a worker.
+// wait waits for the end of a worker: as long as pages are asked for, and 40 s.
 func (h *hand) wait() error {
 	h.c.Helper()
-	select {
-	case err := <-h.ended:
-		h.ended <- err
-		return err
-	case <-time.After(40 * time.Second):
-		h.cmd.Process.Signal(syscall.SIGQUIT)
-		<-h.ended
-		h.c.Fatalf("the worker in %s does not end: %s", h.dir, h.out.String())
+	for asked := -1; ; {
+		before := asked
+		asked = h.c.web.requestsSoFar()
+		if asked == before {
+			h.cmd.Process.Signal(syscall.SIGQUIT)
+			<-h.ended
+			h.c.Fatalf("the worker in %s does not end: %s", h.dir, h.out.String())
+		}
+		select {
+		case err := <-h.ended:
+			h.ended <- err
+			return err
+		case <-time.After(40 * time.Second):
+		}
 	}
-	return nil
 }
 
 func (h *hand) signal(s os.Signal) {
