@@ -57,8 +57,9 @@ func (x *ongoingFetch) end() {
 	delete(x.of.all, x)
 }
 
-// tell counts the fetches by their stages, and names those that are there the longest.
-func (f *fetches) tell(now time.Time, a *web.Activity) {
+// fill sets Stages and Longest: how many fetches are at each stage, and those that are there
+// the longest.
+func (f *fetches) fill(now time.Time, a *web.Activity) {
 	a.Stages = map[web.Stage]int{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,12 +95,12 @@ func (d *driver) tellActivity(now time.Time) {
 // activity is what the crawl does now.
 func (d *driver) activity(now time.Time) web.Activity {
 	a := web.Activity{At: now, Fetches: d.Workers}
-	d.fetches.tell(now, &a)
-	if past := now.Sub(d.told); past > 0 {
+	d.fetches.fill(now, &a)
+	if past := now.Sub(d.reported); past > 0 {
 		a.Writing = min(1, float64(d.wrote)/float64(past))
 	}
-	d.told, d.wrote = now, 0
-	if at, ok := d.wake(); ok && at.After(now) {
+	d.reported, d.wrote = now, 0
+	if at, ok := d.nextDue(); ok && at.After(now) {
 		a.Due = at
 	}
 	if d.inFlight >= d.Workers {

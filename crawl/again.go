@@ -27,9 +27,9 @@ type Again struct {
 // againBatch is how many of them enter in one turn.
 const againBatch = 2000
 
-// again has the pages of earlier rounds enter that have not yet: a run may have been killed
-// before all had.
-func (d *driver) again(ctx context.Context, now time.Time) error {
+// enterKnown adds to the frontier the pages of earlier rounds that are not in it yet: a run
+// may have been killed before it had added all.
+func (d *driver) enterKnown(ctx context.Context, now time.Time) error {
 	take := func(out Outcome, err error) error {
 		if err != nil || out.Event == nil {
 			return err
@@ -37,7 +37,7 @@ func (d *driver) again(ctx context.Context, now time.Time) error {
 		return d.settle(ctx, now, nil, out)
 	}
 	for due := range slices.Chunk(d.Again.Due, againBatch) {
-		if err := take(d.step.again(now, due, d.preview(ctx))); err != nil {
+		if err := take(d.step.enterKnown(now, due, d.preview(ctx))); err != nil {
 			return err
 		}
 	}
@@ -49,16 +49,16 @@ func (d *driver) again(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// again makes the turn in which pages of earlier rounds enter. Its event is nil where
-// none does.
-func (s *Step) again(now time.Time, due []Known, preview Preview) (Outcome, error) {
+// enterKnown makes the turn that adds pages of earlier rounds. Its event is nil where none
+// is added.
+func (s *Step) enterKnown(now time.Time, due []Known, preview Preview) (Outcome, error) {
 	var found []link
 	for i := range due {
 		c := due[i].Candidate
-		if k := s.known[c.URL]; s.foreign(c.URL.Host()) || k != nil && k.last { // it waits behind all links
+		if k := s.known[c.URL]; s.foreign(c.URL.Host()) || k != nil && k.behind { // it waits behind all links
 			continue
 		}
-		c.Kind, c.Priority = web.LinkAgain, first(c.Priority)
+		c.Kind, c.Priority = web.LinkAgain, priorityBefore(c.Priority)
 		found = append(found, link{Candidate: c})
 	}
 	queued, skipped, turn, err := s.admit(found, nil, preview)
@@ -75,24 +75,24 @@ func (s *Step) again(now time.Time, due []Known, preview Preview) (Outcome, erro
 	return Outcome{Turn: turn, Event: event.Seeded{At: event.At{At: now}, Queued: queued, Skipped: skipped}}, nil
 }
 
-// giveBack has known pages that were left enter, as many as the budget has room for, and tells
-// whether any did. It is called where nothing else waits. How many entered so far is stored
+// enterLeft adds pages of Again.Left, as many as the budget has room for, and tells whether
+// it added any. It is called where nothing else waits. How many were added so far is stored
 // with the turn, so that a run which goes on asks for none twice.
-func (d *driver) giveBack(ctx context.Context, now time.Time) (bool, error) {
+func (d *driver) enterLeft(ctx context.Context, now time.Time) (bool, error) {
 	left := d.Again.Left
-	for d.step.count.GivenBack < len(left) {
-		from := d.step.count.GivenBack
+	for d.step.count.LeftEntered < len(left) {
+		from := d.step.count.LeftEntered
 		batch := left[from:min(len(left), from+min(againBatch, max(0, d.step.Room())))]
 		if len(batch) == 0 {
 			return false, nil
 		}
-		d.step.count.GivenBack += len(batch)
+		d.step.count.LeftEntered += len(batch)
 		batch = slices.DeleteFunc(slices.Clone(batch), func(k Known) bool { return !d.step.takeLeft(k.URL) })
 		forget := make([]web.URL, len(batch))
 		for i := range batch {
 			forget[i] = batch[i].URL
 		}
-		out, err := d.step.again(now, batch, d.preview(ctx, forget...))
+		out, err := d.step.enterKnown(now, batch, d.preview(ctx, forget...))
 		if err != nil {
 			return false, err
 		}
@@ -110,18 +110,18 @@ func (d *driver) giveBack(ctx context.Context, now time.Time) (bool, error) {
 	return false, nil
 }
 
-// gaveBack counts the known pages that entered after all, by the log: the states of a frontier
-// that was made anew do not tell.
-func (s *Step) gaveBack(e event.Seeded) {
+// replayLeft counts the pages of Again.Left that an earlier run added, by its log: the states
+// of a frontier that was made anew do not tell.
+func (s *Step) replayLeft(e event.Seeded) {
 	for _, f := range e.Queued {
 		if k := s.known[f.URL]; k != nil && k.left {
-			s.count.GivenBack, k.left = max(s.count.GivenBack, k.place+1), false
+			s.count.LeftEntered, k.left = max(s.count.LeftEntered, k.place+1), false
 		}
 	}
 }
 
-// leaveKnown makes the turn after which links to known pages are not followed. Its event is nil
-// where that is so already.
+// leaveKnown makes the turn that marks known pages as done, so that links to them are not
+// followed. Its event is nil where all are marked already.
 func (s *Step) leaveKnown(now time.Time, left []Known, preview Preview) (Outcome, error) {
 	refused := make([]event.Skipped, 0, len(left))
 	for i := range left {

@@ -7,11 +7,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// plain adds to a failure that a seed is asked for by http as well, if it was given
+// retryByHTTP adds to a failure that a seed is asked for by http as well, if it was given
 // without a scheme and its server could not be spoken to by https: no connection, no
 // trust in it, or no such address in a recorded web. The https address fares as any
 // other that failed. It may be tried again, and the http address may lead back to it.
-func (s *Step) plain(a *Arrival, out *Outcome, preview Preview) error {
+func (s *Step) retryByHTTP(a *Arrival, out *Outcome, preview Preview) error {
 	c := &a.Lease.Candidate
 	e, ok := out.Event.(event.Failed)
 	if !ok || e.Outage || c.URL.Scheme() != "https" {

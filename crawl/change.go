@@ -56,7 +56,7 @@ func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 		return nil
 	}
 	if c.Shares {
-		if err := d.share(ctx, now, p); err != nil {
+		if err := d.applyHostShare(ctx, now, p); err != nil {
 			return err
 		}
 	}
@@ -261,8 +261,8 @@ func (p *past) skipped(list []event.Skipped) {
 
 // share closes the hosts that have had their share of pages, and reopens those
 // that have more to give.
-func (d *driver) share(ctx context.Context, now time.Time, p *past) error {
-	drop := d.step.share(p.pages)
+func (d *driver) applyHostShare(ctx context.Context, now time.Time, p *past) error {
+	drop := d.step.applyHostShare(p.pages)
 	if len(drop) == 0 {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (d *driver) share(ctx context.Context, now time.Time, p *past) error {
 
 // share closes and reopens hosts by the pages they gave, and returns those that
 // it closed.
-func (s *Step) share(pages map[web.Host]int) (closed []web.Host) {
+func (s *Step) applyHostShare(pages map[web.Host]int) (closed []web.Host) {
 	most := s.policy.MaxHostPages
 	for h, why := range s.closed {
 		if why == web.ReasonHostPages && (most == 0 || pages[h] < most) {

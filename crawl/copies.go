@@ -19,9 +19,9 @@ type copies struct {
 // maxCopies bounds how many pages with one body have their links followed.
 const maxCopies = 4
 
-// copy counts a body, and returns how often it came before and whether from
+// countBody counts a body, and returns how often it came before and whether from
 // the same origin.
-func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
+func (s *Step) countBody(u web.URL, digest [16]byte) (before uint32, home bool) {
 	key := bodyKey(digest)
 	origin := uint32(xxh3.HashString(u.Origin()))
 	c, seen := s.bodies[key]
@@ -36,9 +36,9 @@ func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
 
 func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:]) }
 
-// likeOf is the page of which an arrival is a near-copy, zero if it is none. One that may
-// be copied itself is remembered: what is no harvest for another reason is not.
-func (s *Step) likeOf(a *Arrival, reason web.Reason) (nearcopy.Match, error) {
+// nearCopyOf is the page of which an arrival is a near-copy, zero if it is none. Then its
+// sketch is kept, so that later pages are compared with it, unless it is no harvest for a reason.
+func (s *Step) nearCopyOf(a *Arrival, reason web.Reason) (nearcopy.Match, error) {
 	if s.near == nil || reason != "" {
 		return nearcopy.Match{}, nil
 	}

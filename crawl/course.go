@@ -23,9 +23,9 @@ type Course struct{ d *driver }
 // be nil, and Workers is the number of leases that may be out at a time.
 func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
 	d := c.newDriver()
-	d.step.passing = true
+	d.step.noResume = true
 	if err := d.start(ctx); err != nil {
-		d.still()
+		d.awaitWrites()
 		return nil, err
 	}
 	return &Course{d}, nil
@@ -84,7 +84,7 @@ func (c *Course) NextDue() (at time.Time, ok bool) {
 	if _, over := c.d.over(now); over || c.d.inFlight >= c.d.Workers {
 		return time.Time{}, false
 	}
-	return c.d.wake()
+	return c.d.nextDue()
 }
 
 // End closes the crawl.

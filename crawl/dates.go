@@ -23,7 +23,7 @@ import (
 // worth, in [0,1].
 type Known struct {
 	web.Candidate
-	Last   time.Time // when it was there last; what is told of a page without is not heard
+	Last   time.Time // when it was there last; zero = what lists tell of it counts for nothing
 	Worth  float64   // of a visit that finds it changed, in [0,1]
 	Chance float64   // that it has changed since then, as far as no sitemap tells, in [0,1]
 }
@@ -77,24 +77,24 @@ func SpeaksFor(list, page web.URL) bool {
 // known is a page of Again that was not visited yet.
 type known struct {
 	*Known
-	place int     // in Again.Left
-	left  bool    // it is not asked for so far
-	last  bool    // it waits behind all links
-	sure  bool    // it was said to have changed: a second word counts no more
-	value float64 // of a visit, since something was told
+	place       int     // in Again.Left
+	left        bool    // it is not asked for so far
+	behind      bool    // it waits behind all links
+	saidChanged bool    // it was said to have changed: a second word counts no more
+	value       float64 // of a visit, since something was told
 }
 
-// toldState is what becomes of known pages by what is told of them.
-type toldState struct {
-	words map[web.Host]Word
-	room  int  // how many that were left may come before links
-	last  int  // that wait behind all links
-	moved bool // some went there, and the frontier has not been told so far
+// datesState is what became of known pages by the dates that sitemaps and feeds give.
+type datesState struct {
+	words  map[web.Host]Word
+	room   int  // how many of Again.Left may still be moved before links
+	behind int  // pages that wait behind all links
+	moved  bool // some were put behind, and the frontier does not have their priorities yet
 }
 
-// know takes in the pages of earlier rounds.
-func (s *Step) know(a *Again) {
-	s.told = toldState{words: a.Words, room: a.Room}
+// setKnown takes in the pages of earlier rounds.
+func (s *Step) setKnown(a *Again) {
+	s.dates = datesState{words: a.Words, room: a.Room}
 	if len(a.Due)+len(a.Left) == 0 {
 		return
 	}
@@ -123,45 +123,47 @@ func (s *Step) visited(u web.URL) {
 	if k == nil {
 		return
 	}
-	if k.last {
-		s.told.last--
+	if k.behind {
+		s.dates.behind--
 	}
 	delete(s.known, u)
 }
 
-// first is the priority of a known page that is asked for before links, by the value of a
-// visit, and last that of one behind all links.
-func first(value float64) float64 { return SeedPriority * (1 + min(max(value, 0), 1)) }
-func last(value float64) float64  { return -SeedPriority * (2 - min(max(value, 0), 1)) }
+// priorityBefore is the priority of a known page that is asked for before links, and
+// priorityBehind that of one that is asked for after all links, by the value of a visit, in
+// [0,1].
+func priorityBefore(value float64) float64 { return SeedPriority * (1 + min(max(value, 0), 1)) }
+func priorityBehind(value float64) float64 { return -SeedPriority * (2 - min(max(value, 0), 1)) }
 
 // rankKnown is the priority of a candidate that waits, where only what is told of known pages
 // changes it.
 func (s *Step) rankKnown(c *web.Candidate) float64 {
-	if k := s.known[c.URL]; k != nil && k.last {
-		return last(k.value)
+	if k := s.known[c.URL]; k != nil && k.behind {
+		return priorityBehind(k.value)
 	}
 	return c.Priority
 }
 
-// sooner is a known page that comes sooner.
-type sooner struct {
+// promotion is a known page that is moved before links, as a turn adds it and as its event
+// tells it.
+type promotion struct {
 	page  web.Candidate
 	found event.Found
 }
 
-// muchLess is the share of its chance to have changed that a page keeps at most where it goes
-// behind all links. What has not been visited for long is nearly certain to have changed, keeps
-// more of that whatever is told, and so is asked for.
+// muchLess is the share of its Chance that a page keeps at most where it is moved behind all
+// links. A page that was not visited for long is nearly certain to have changed: it keeps more
+// than that whatever a list says, and stays in its place.
 const muchLess = 0.5
 
-// hear takes in what the entries of a sitemap or a feed tell of known pages. entries counts
-// those that tell anything of pages that the list speaks for, known or not; heed is false where
-// nothing of it counts. What is told of a page without a Chance does not: a round that was begun
-// by a version without has none.
-func (s *Step) hear(now time.Time, p *web.Page, heed bool, preview Preview) (entries int, dated []event.Dated, come []sooner, err error) {
-	var asked []web.Candidate // what they would be moved to: whether they wait
+// applyDates moves known pages by the dates that the entries of p, a sitemap or a feed, give
+// of them. entries counts the entries with a date, of pages that p speaks for, known or not;
+// heed is false where they change nothing. A page whose Chance is 0 is not moved: a round that
+// was begun by an older version has none.
+func (s *Step) applyDates(now time.Time, p *web.Page, heed bool, preview Preview) (entries int, dated []event.Dated, come []promotion, err error) {
+	var asked []web.Candidate // as they would be after the move: the preview tells which of them wait
 	var of []*known
-	place := map[*known]int{} // in these
+	place := map[*known]int{} // in asked, of and dated
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.Changed == "" || !SpeaksFor(p.URL, l.URL) {
@@ -169,22 +171,22 @@ func (s *Step) hear(now time.Time, p *web.Page, heed bool, preview Preview) (ent
 		}
 		entries++
 		k := s.known[l.URL]
-		if !heed || k == nil || k.sure || k.Chance <= 0 {
+		if !heed || k == nil || k.saidChanged || k.Chance <= 0 {
 			continue
 		}
 		changed, ok := Says(l.Changed, k.Last, now)
-		if !ok || !changed && (k.last || l.Published) {
+		if !ok || !changed && (k.behind || l.Published) {
 			continue
 		}
-		word, ok := s.told.words[l.URL.Host()]
+		word, ok := s.dates.words[l.URL.Host()]
 		if !ok {
 			word = Unheard
 		}
 		chance := word.Chance(k.Chance, changed)
-		k.sure, k.value = changed, min(1, k.Worth*chance)
+		k.saidChanged, k.value = changed, min(1, k.Worth*chance)
 		d := event.Dated{URL: l.URL, Changed: l.Changed, Value: k.value}
 		c := k.Candidate
-		c.Kind, c.From, c.Priority = web.LinkAgain, p.URL, first(k.value)
+		c.Kind, c.From, c.Priority = web.LinkAgain, p.URL, priorityBefore(k.value)
 		switch {
 		case changed:
 			d.Then = event.MoveSooner
@@ -228,56 +230,57 @@ func (s *Step) hear(now time.Time, p *web.Page, heed bool, preview Preview) (ent
 			continue
 		}
 		reason, _ := s.refuse(&c)
-		if reason != "" || k.left && s.told.room <= 0 || !k.left && fate[i] != web.Raised {
+		if reason != "" || k.left && s.dates.room <= 0 || !k.left && fate[i] != web.Raised {
 			d.Then = ""
 			continue
 		}
-		if k.left || k.last {
+		if k.left || k.behind {
 			s.count.Seeds++
 		}
 		f := event.Found{URL: c.URL, Priority: c.Priority, Raised: !k.left, Link: web.LinkAgain, Changed: d.Changed}
 		s.move(k, d.Then)
-		come = append(come, sooner{c, f})
+		come = append(come, promotion{c, f})
 	}
 	return entries, dated, come, nil
 }
 
-// move is what becomes of a known page.
+// move notes that a known page was moved.
 func (s *Step) move(k *known, to event.Move) {
 	switch {
-	case to == event.MoveLast && !k.last:
-		k.last, s.told.moved = true, true
-		s.told.last++
-		s.told.room++
-	case to == event.MoveSooner && k.last:
-		k.last = false
-		s.told.last--
-		s.told.room--
+	case to == event.MoveLast && !k.behind:
+		k.behind, s.dates.moved = true, true
+		s.dates.behind++
+		s.dates.room++
+	case to == event.MoveSooner && k.behind:
+		k.behind = false
+		s.dates.behind--
+		s.dates.room--
 	case to == event.MoveSooner && k.left:
 		k.left = false
-		s.told.room--
+		s.dates.room--
 	}
 }
 
-// heard takes in what a page told in an earlier run, and that it was visited.
-func (s *Step) heard(e event.Fetched) {
+// replayDates repeats, by the log of an earlier run, the moves that a page caused, and notes
+// that it was visited.
+func (s *Step) replayDates(e event.Fetched) {
 	s.visited(e.URL)
 	for _, d := range e.Dated {
 		if k := s.known[d.URL]; k != nil {
 			changed, _ := Says(d.Changed, k.Last, e.At.At)
-			k.sure, k.value = k.sure || changed, d.Value
+			k.saidChanged, k.value = k.saidChanged || changed, d.Value
 			s.move(k, d.Then)
 		}
 	}
 }
 
-// sink has the frontier take known pages behind all links that went there since the last call.
-// It follows every arrival and every beginning, as sweep does: Lease looks at few pages anew
-// before it gives one out. The priorities of links stay, so that it is the same when it is done
-// again.
-func (d *driver) sink(ctx context.Context) error {
-	told := &d.step.told
-	if !told.moved || told.last == 0 {
+// moveBehind gives the frontier the priorities of known pages that were moved behind all links
+// since the last call. It follows every arrival and every beginning, as sweep does: Lease asks
+// for few priorities anew before it gives a link out. The priorities of other links stay, so
+// that a second call changes nothing.
+func (d *driver) moveBehind(ctx context.Context) error {
+	dates := &d.step.dates
+	if !dates.moved || dates.behind == 0 {
 		return nil
 	}
 	for from, more := []byte(nil), true; more; more = from != nil {
@@ -287,6 +290,6 @@ func (d *driver) sink(ctx context.Context) error {
 			return ofFrontier(err)
 		}
 	}
-	told.moved = false
+	dates.moved = false
 	return nil
 }

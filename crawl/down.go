@@ -31,11 +31,11 @@ import (
 // A crawl in which all links that wait are of hosts that are down ends with
 // HostsDown. The next run tries these hosts once before their time.
 
-// harm says whether a failure speaks against the host, and whether another try of
-// the link may fare better.
+// harm says whether a failure counts against the host, and whether another try of
+// the link may succeed.
 func harm(a *Arrival) (hurts, temporary bool) {
 	if f := a.Failure; f != nil {
-		hurts = hear(a) == silence || f.Reason == web.ReasonRobotsMissing || f.Reason == web.ReasonProxy
+		hurts = answerOf(a) == silence || f.Reason == web.ReasonRobotsMissing || f.Reason == web.ReasonProxy
 		// No name, or no trust, is for good if the network works.
 		return hurts, f.Temporary || hurts && a.certainty == networkUnknown
 	}
@@ -70,7 +70,7 @@ func (s *Step) failure(now time.Time, a Arrival) Outcome {
 	}
 	c, host := &a.Lease.Candidate, a.Lease.Host
 	e := event.Failed{At: event.At{At: now}, Visit: visit(c), Reason: a.Reason, Detail: clip(a.Detail, 300)}
-	heard := hear(&a)
+	answer := answerOf(&a)
 	hurts, temporary := harm(&a)
 	var wait time.Duration
 	if f := a.Failure; f != nil {
@@ -84,13 +84,13 @@ func (s *Step) failure(now time.Time, a Arrival) Outcome {
 	}
 	switch {
 	case hurts:
-		s.fails(now, &host, heard == silence)
+		s.markFailed(now, &host, answer == silence)
 		host.Down = host.Down || noName(&a)
 		host.Due = later(host.Due, later(s.due(now, a.Response), now.Add(wait)))
-	case heard == unasked:
+	case answer == unasked:
 		host.Due = time.Time{}
 	default:
-		answers(&host)
+		markAnswered(&host)
 		host.Due = later(s.due(now, a.Response), now.Add(wait))
 		if wait == 0 {
 			host.Due = s.due(now, a.Response)
@@ -99,10 +99,10 @@ func (s *Step) failure(now time.Time, a Arrival) Outcome {
 	s.pace(now, &host, &a)
 
 	again := *c
-	if heard != silence || a.Lease.Host.Failures == 0 && host.Fetched > 0 {
+	if answer != silence || a.Lease.Host.Failures == 0 && host.Fetched > 0 {
 		again.Tries++
 	}
-	why := s.givenUp(now, &host, &a)
+	why := s.whyGivenUp(now, &host, &a)
 	var out Outcome
 	if why == "" && temporary && again.Tries < s.policy.MaxTries {
 		e.Retry = true
@@ -140,7 +140,7 @@ func (s *Step) putBack(now time.Time, a Arrival) Outcome {
 	switch {
 	case short:
 		host.Slow, host.Due = 1, later(host.Due, now.Add(s.policy.Backoff))
-		s.visits.add(true)
+		s.firstVisits.add(true)
 	case busy:
 		host.Due = later(a.Lease.Host.Due, now.Add(max(a.Failure.RetryAfter, leastBusy)))
 	}
@@ -155,13 +155,13 @@ func (s *Step) putBack(now time.Time, a Arrival) Outcome {
 // leastBusy is the least time before a host is asked for again that was busy.
 const leastBusy = 100 * time.Millisecond
 
-// answers makes of a host one that answers.
-func answers(h *web.HostState) {
+// markAnswered makes of a host one that answers.
+func markAnswered(h *web.HostState) {
 	h.Failures, h.Since, h.Silent, h.Down = 0, time.Time{}, false, false
 }
 
-// fails makes of a host one that failed once more.
-func (s *Step) fails(now time.Time, h *web.HostState, silent bool) {
+// markFailed makes of a host one that failed once more.
+func (s *Step) markFailed(now time.Time, h *web.HostState, silent bool) {
 	h.Failures++
 	h.Silent = silent
 	if h.Since.IsZero() {
@@ -189,8 +189,8 @@ func (s *Step) backoff(n int, longest time.Duration) time.Duration {
 	return min(d, longest)
 }
 
-// givenUp says why a host that failed is given up, "" if it is not.
-func (s *Step) givenUp(now time.Time, h *web.HostState, a *Arrival) string {
+// whyGivenUp says why a host that failed is given up, "" if it is not.
+func (s *Step) whyGivenUp(now time.Time, h *web.HostState, a *Arrival) string {
 	switch {
 	case noName(a) && a.certainty == networkWorked:
 		return "its name does not exist"
@@ -200,8 +200,8 @@ func (s *Step) givenUp(now time.Time, h *web.HostState, a *Arrival) string {
 	return ""
 }
 
-// back tells of a host that was down and answers again.
-func back(now time.Time, was, is *web.HostState) []event.Event {
+// hostUp tells of a host that was down and answers again.
+func hostUp(now time.Time, was, is *web.HostState) []event.Event {
 	if !was.Down || is.Down {
 		return nil
 	}

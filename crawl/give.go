@@ -10,7 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// What the driver gives out, what it takes in, and what it waits for.
+// Which links the driver gives to workers, what it does with what they bring, and what it waits for.
 
 // lease takes out what idle workers may fetch within the budget.
 func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err error) {
@@ -33,7 +33,7 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 		out = []web.Lease{probe}
 		d.step.net.given(&probe)
 	case giveLink:
-		if out, err = d.links(ctx, now, 1); err != nil {
+		if out, err = d.leaseLinks(ctx, now, 1); err != nil {
 			return nil, err
 		}
 		if len(out) > 0 {
@@ -50,9 +50,9 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 		}
 	default:
 		if d.held = false; held {
-			d.came = now // no link could bring a page meanwhile
+			d.betterCame = now // no link could bring a page meanwhile
 		}
-		if out, err = d.links(ctx, now, n); err != nil {
+		if out, err = d.leaseLinks(ctx, now, n); err != nil {
 			return nil, err
 		}
 	}
@@ -63,22 +63,22 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 	return out, nil
 }
 
-// links takes at most n links out of the frontier. Those of a trap are dropped.
-func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lease, err error) {
+// leaseLinks takes at most n links out of the frontier. Those of a trap are dropped.
+func (d *driver) leaseLinks(ctx context.Context, now time.Time, n int) (out []web.Lease, err error) {
 	for n > 0 {
 		var rescore func(*web.Candidate) float64
 		switch {
 		case d.Scorer.Rescores():
 			rescore = d.step.Rescore
-		case d.step.traps.wary > 0 || d.step.steering.lifts() || d.step.told.last > 0 || len(d.step.lists.behind) > 0:
+		case d.step.traps.wary > 0 || d.step.steering.lifts() || d.step.dates.behind > 0 || len(d.step.lists.behind) > 0:
 			rescore = d.step.Rerank
 		}
-		leased, err := d.best(ctx, now, n, rescore)
+		leased, err := d.leaseBest(ctx, now, n, rescore)
 		if err != nil {
 			return nil, err
 		}
-		others := d.step.visits.slow() && d.Frontier.Stats(now).Ready > 0
-		good, drop := d.step.sort(now, leased, others)
+		others := d.step.firstVisits.slow() && d.Frontier.Stats(now).Ready > 0
+		good, drop := d.step.prepareLeases(now, leased, others)
 		out = append(out, good...)
 		if drop == nil {
 			return out, nil
@@ -94,10 +94,9 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 	return out, nil
 }
 
-// best leases what is among the best links that the budget has room for. Where none of
-// those has brought a page for as long as a crawl waits for one, or none will be due, it
-// is any.
-func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
+// leaseBest leases links that are among the best, by Step.among. Where none of those has
+// brought a page for Policy.WaitForBetter, or none will be due, it leases any.
+func (d *driver) leaseBest(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	among := d.step.among(d.inFlight + d.others.InFlight)
 	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
 	if err != nil || among == 0 {
@@ -110,7 +109,7 @@ func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*w
 		return out, nil
 	}
 	_, due := d.Frontier.NextDue()
-	if now.Sub(d.came) < d.step.policy.WaitForBetter && (due || d.inFlight+len(out)+len(d.others.Waiting) > 0) {
+	if now.Sub(d.betterCame) < d.step.policy.WaitForBetter && (due || d.inFlight+len(out)+len(d.others.Waiting) > 0) {
 		d.waits = true
 		return out, nil
 	}
@@ -118,9 +117,9 @@ func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*w
 	return append(out, more...), err
 }
 
-// sort makes leases ready to be given out, but for links of a trap: it returns the
-// turn that drops those, nil if there are none. others is as for give.
-func (s *Step) sort(now time.Time, leased []web.Lease, others bool) (good []web.Lease, drop *Outcome) {
+// prepareLeases makes leases ready to be given out, but for links of a trap: it returns the
+// turn that drops those, nil if there are none. others is as for prepareLease.
+func (s *Step) prepareLeases(now time.Time, leased []web.Lease, others bool) (good []web.Lease, drop *Outcome) {
 	var trapped []web.URL
 	for i := range leased {
 		l := &leased[i]
@@ -128,7 +127,7 @@ func (s *Step) sort(now time.Time, leased []web.Lease, others bool) (good []web.
 			trapped = append(trapped, l.URL)
 			continue
 		}
-		s.give(now, l, others)
+		s.prepareLease(now, l, others)
 		good = append(good, *l)
 	}
 	if len(trapped) == 0 {
@@ -149,12 +148,12 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if d.better[a.Lease.URL] {
 		delete(d.better, a.Lease.URL)
 		if a.Page != nil {
-			d.came = now
-			d.brought++
+			d.betterCame = now
+			d.betterPages++
 		}
 	}
-	ready, said := d.step.Judge(now, a)
-	if err := d.judged(ctx, now, ready, said); err != nil {
+	ready, said := d.step.Resolve(now, a)
+	if err := d.arriveAll(ctx, now, ready, said); err != nil {
 		return err
 	}
 	if d.taking {
@@ -163,8 +162,8 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	return d.takeActs(ctx, now)
 }
 
-// judged takes in arrivals of which it is known what they mean.
-func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, said []event.Event) error {
+// arriveAll takes in arrivals of which it is known what they mean.
+func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, said []event.Event) error {
 	if err := d.say(said...); err != nil {
 		return err
 	}
@@ -176,7 +175,7 @@ func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, sai
 		if err := d.settle(ctx, now, a.Record, out); err != nil {
 			return err
 		}
-		if err := d.sink(ctx); err != nil {
+		if err := d.moveBehind(ctx); err != nil {
 			return err
 		}
 		if err := d.sweep(ctx, now); err != nil {
@@ -186,43 +185,43 @@ func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, sai
 	return nil
 }
 
-// idle judges what was set aside when nothing else is to be done, and finds a crawl
+// idle resolves what was set aside when nothing else is to be done, and finds a crawl
 // that hangs. again tells that something has changed.
 func (d *driver) idle(ctx context.Context, now time.Time) (again bool, err error) {
 	if d.inFlight+d.others.InFlight > 0 || d.Control.Paused() {
 		d.stuck = time.Time{}
 		return false, nil
 	}
-	at, ok := d.wake()
+	at, ok := d.nextDue()
 	if ok && at.Sub(now) <= idleFor {
-		return false, d.watch(now, at)
+		return false, d.checkHang(now, at)
 	}
 	was := d.step.net.state
 	ready, said := d.step.net.idle(now)
 	if len(ready)+len(said) > 0 || d.step.net.state != was {
 		d.stuck = time.Time{}
-		return true, d.judged(ctx, now, ready, said)
+		return true, d.arriveAll(ctx, now, ready, said)
 	}
-	return false, d.watch(now, at)
+	return false, d.checkHang(now, at)
 }
 
-// For how long nothing may be given out although it is due; the rounds are for a
-// clock that stands still.
+// For how long nothing may be given out although it is due, until the crawl fails. The rounds
+// are for a clock that stands still.
 const (
-	hangs      = 10 * time.Second
-	manyRounds = 100_000
+	hangTime   = 10 * time.Second
+	hangRounds = 100_000
 )
 
-// watch fails when nothing is under way and nothing will ever be: links wait, and
-// the frontier names no moment at which it gives one out, or lets that pass.
-func (d *driver) watch(now, at time.Time) error {
+// checkHang fails when nothing is under way and nothing will ever be: links wait, and the
+// frontier names no moment at which it gives one out, or gives none at that moment.
+func (d *driver) checkHang(now, at time.Time) error {
 	s := d.Frontier.Stats(now)
 	switch {
 	case s.Queued+s.Leased == 0 || s.Queued == s.Held && s.Leased == 0 || at.After(now):
 		d.stuck = time.Time{}
 	case d.stuck.IsZero():
 		d.stuck, d.rounds = now, 0
-	case now.Sub(d.stuck) < hangs && d.rounds < manyRounds:
+	case now.Sub(d.stuck) < hangTime && d.rounds < hangRounds:
 		d.rounds++
 	default:
 		var hosts []string
@@ -237,9 +236,9 @@ func (d *driver) watch(now, at time.Time) error {
 	return nil
 }
 
-// wake is the earliest moment at which something may be given out without an
+// nextDue is the earliest moment at which something may be given out without an
 // arrival before it; ok is false when there is none.
-func (d *driver) wake() (at time.Time, ok bool) {
+func (d *driver) nextDue() (at time.Time, ok bool) {
 	if at, ok := d.step.net.due(); ok {
 		return at, true
 	}
@@ -247,20 +246,20 @@ func (d *driver) wake() (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	at, ok = d.Frontier.NextDue()
-	if by := d.came.Add(d.step.policy.WaitForBetter); d.waits && (!ok || by.Before(at)) {
+	if by := d.betterCame.Add(d.step.policy.WaitForBetter); d.waits && (!ok || by.Before(at)) {
 		return by, true
 	}
 	return at, ok
 }
 
-// nap is how long to wait at most for an arrival: until something may be given
+// maxWait is how long to wait at most for an arrival: until something may be given
 // out, or the next tick.
-func (d *driver) nap(now time.Time) time.Duration {
+func (d *driver) maxWait(now time.Time) time.Duration {
 	wait := tickEvery
 	if d.renewing != nil {
 		return time.Millisecond
 	}
-	if at, ok := d.wake(); ok && d.inFlight < d.Workers && !d.Control.Paused() {
+	if at, ok := d.nextDue(); ok && d.inFlight < d.Workers && !d.Control.Paused() {
 		wait = min(wait, max(at.Sub(now), time.Millisecond))
 	}
 	return wait

@@ -20,7 +20,7 @@ import (
 type lists struct {
 	of     map[web.URL]*list   // by the address of the sitemap or feed
 	moved  map[web.URL]web.URL // where an entry redirects to → its list, until that is fetched
-	others outcomes            // of links that no list told of
+	others outcomes            // of links that are no entries
 	behind map[web.URL]*list   // those whose entries wait behind all links
 }
 
@@ -36,9 +36,9 @@ type outcomes struct{ pages, relevant yield }
 type yield struct{ tried, brought float64 }
 
 const (
-	listPlace     = 1e10 // how far an entry goes back
-	listShare     = 0.5
-	shortfallLast = 3. // by chance less than 1 in 20 times: e⁻³
+	listPlace     = 1e10 // subtracted from the priority of an entry that waits behind all links
+	listShare     = 0.5  // of what other links bring, that a list has to
+	shortfallLast = 3.   // by chance less than 1 in 20 times: e⁻³
 	shortfallBack = 2.
 	mostLists     = 1000 // of which is counted what they bring
 	recentEntries = 256  // of a list: at so many what came before counts half
@@ -117,7 +117,7 @@ func (l *lists) note(e event.Event) (changed bool) {
 	return changed
 }
 
-// listOf is the sitemap or feed that told of a link, or of what redirected to it.
+// listOf is the sitemap or feed of which a link, or what redirected to it, is an entry.
 func (l *lists) listOf(u, from web.URL, by web.LinkKind) (list web.URL, ok bool) {
 	if by == web.LinkEntry {
 		return from, true
@@ -126,8 +126,8 @@ func (l *lists) listOf(u, from web.URL, by web.LinkKind) (list web.URL, ok bool)
 	return list, ok && by == web.LinkRedirect
 }
 
-// told tells whether a sitemap or feed told of a link.
-func (l *lists) told(c *web.Candidate) bool {
+// isEntry tells whether a link is an entry of a sitemap or a feed, or what one redirected to.
+func (l *lists) isEntry(c *web.Candidate) bool {
 	_, ok := l.listOf(c.URL, c.From, c.Kind)
 	return ok
 }
@@ -173,8 +173,9 @@ func (l *lists) rank(c *web.Candidate, priority float64) float64 {
 	return priority
 }
 
-// noted takes in the event of an arrival.
-func (s *Step) noted(e event.Event) {
+// noteInLists counts an arrival by its event. What waits is scored anew where entries of a list
+// go elsewhere by it.
+func (s *Step) noteInLists(e event.Event) {
 	if s.lists.note(e) {
 		s.count.SweepDue = true
 	}

@@ -39,14 +39,14 @@ import (
 // a host that does not answer.
 //
 // The network is a part of the Step: it reads no clock. Nothing of it is stored:
-// what was set aside is queued as it was when the frontier is opened again.
+// links that were set aside are in the queue again when the frontier is opened.
 type network struct {
 	delay     time.Duration // between two requests to a host
 	state     networkState
 	since     time.Time        // the first failure of what is aside
 	aside     []aside          // oldest first
 	answering []answeringHost  // hosts that answered, one of each site, the latest last
-	flying    map[web.Host]int // requests under way
+	underWay  map[web.Host]int // requests under way
 	answer    time.Time        // the last answer to a link or probe
 
 	probe  web.Lease     // under way; the zero lease = none
@@ -111,8 +111,8 @@ const (
 	silence
 )
 
-// hear tells whether anybody answered.
-func hear(a *Arrival) answerState {
+// answerOf tells whether anybody answered.
+func answerOf(a *Arrival) answerState {
 	f := a.Failure
 	switch {
 	case f == nil:
@@ -149,29 +149,29 @@ const (
 
 // given notes that a request is under way.
 func (n *network) given(l *web.Lease) {
-	if n.flying == nil {
-		n.flying = make(map[web.Host]int)
+	if n.underWay == nil {
+		n.underWay = make(map[web.Host]int)
 	}
-	n.flying[l.URL.Host()]++
+	n.underWay[l.URL.Host()]++
 }
 
-// judge takes in an arrival and returns those of which it is now known what they
+// resolve takes in an arrival and returns those of which it is now known what they
 // mean, in order: this one, others that were set aside, or none. wait is how long
 // its host is to be left alone.
-func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []Arrival, said []event.Event) {
-	if h := a.Lease.URL.Host(); n.flying[h] > 1 {
-		n.flying[h]--
+func (n *network) resolve(now time.Time, a Arrival, wait time.Duration) (ready []Arrival, said []event.Event) {
+	if h := a.Lease.URL.Host(); n.underWay[h] > 1 {
+		n.underWay[h]--
 	} else {
-		delete(n.flying, h)
+		delete(n.underWay, h)
 	}
 	probe := n.probe.URL == a.Lease.URL
 	if probe {
 		n.probe = web.Lease{}
 	}
 	link := a.Lease.Kind != web.LinkProbe // the frontier waits for it
-	switch hear(&a) {
+	switch answerOf(&a) {
 	case answered:
-		n.know(now, a.Lease.URL, wait)
+		n.noteAnswer(now, a.Lease.URL, wait)
 		if n.state == networkUp || probe || n.state == networkDoubt && a.Lease.Given.After(n.since) {
 			ready, said = n.up(now, a.Lease.Given, probe)
 		}
@@ -188,7 +188,7 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 		switch {
 		case probe:
 			n.atProxy = a.Failure.Proxy
-			said = n.vain(now, a.Lease.URL, link)
+			said = n.probeFailed(now, a.Lease.URL, link)
 		case a.Failure.Proxy && n.state != networkDown:
 			n.atProxy = true
 			said = n.down(now)
@@ -198,7 +198,7 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 		return nil, said
 	case unasked:
 		if probe {
-			said = n.vain(now, a.Lease.URL, link)
+			said = n.probeFailed(now, a.Lease.URL, link)
 			if at := now.Add(a.Failure.RetryAfter); at.After(n.next) {
 				n.next = at
 			}
@@ -210,8 +210,8 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 	return ready, said
 }
 
-// know notes that a host answered.
-func (n *network) know(now time.Time, u web.URL, wait time.Duration) {
+// noteAnswer notes that a host answered.
+func (n *network) noteAnswer(now time.Time, u web.URL, wait time.Duration) {
 	n.answer = now
 	k := answeringHost{host: u.Host(), site: u.Host().Domain(), at: u, due: now.Add(wait)}
 	n.answering = slices.DeleteFunc(n.answering, func(o answeringHost) bool { return o.site == k.site })
@@ -271,10 +271,11 @@ func (n *network) doubt(now time.Time) []event.Event {
 func (n *network) down(now time.Time) []event.Event {
 	n.state, n.probes, n.wait = networkDown, 0, probeWait
 	n.next = now.Add(n.wait)
-	return n.tell(now)
+	return n.outageEvent(now)
 }
 
-func (n *network) tell(now time.Time) []event.Event {
+// outageEvent tells of an outage that goes on.
+func (n *network) outageEvent(now time.Time) []event.Event {
 	sites, detail := map[string]bool{}, ""
 	for _, s := range n.aside {
 		sites[s.Lease.URL.Host().Domain()] = true
@@ -294,8 +295,8 @@ func (n *network) others() (out []answeringHost) {
 	return out
 }
 
-// vain goes on from a probe without an answer.
-func (n *network) vain(now time.Time, u web.URL, link bool) []event.Event {
+// probeFailed takes in a probe without an answer.
+func (n *network) probeFailed(now time.Time, u web.URL, link bool) []event.Event {
 	n.probes++
 	for i := range n.answering {
 		if n.answering[i].host == u.Host() {
@@ -314,7 +315,7 @@ func (n *network) vain(now time.Time, u web.URL, link bool) []event.Event {
 		n.wait = min(2*n.wait, mostWait)
 	}
 	n.next = now.Add(n.wait)
-	return n.tell(now)
+	return n.outageEvent(now)
 }
 
 // idle takes in that nothing is under way, and nothing can be given out for
@@ -367,7 +368,7 @@ func (n *network) ask(now time.Time) (order, web.Lease) {
 	for i := range choice {
 		// From the latest on, each probe another one.
 		k := choice[len(choice)-1-(n.probes+i)%len(choice)]
-		if n.flying[k.host] > 0 {
+		if n.underWay[k.host] > 0 {
 			continue
 		}
 		if !k.due.After(now) {

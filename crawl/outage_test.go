@@ -53,7 +53,7 @@ func TestNetwork(t *testing.T) {
 				}
 				for _, a := range ready {
 					what := "arrives"
-					if hear(&a) == silence {
+					if answerOf(&a) == silence {
 						what = [...]string{"counts", "counts, the network unknown", "forgiven"}[a.certainty]
 					}
 					fmt.Fprintf(&b, "%s %s\n", a.Lease.URL.Host(), what)
@@ -117,7 +117,7 @@ func TestNetwork(t *testing.T) {
 						}
 						a.Response, a.Reason = nil, a.Failure.Reason
 					}
-					tell(n.judge(now, a, n.delay))
+					tell(n.resolve(now, a, n.delay))
 				}
 			case "idle":
 				tell(n.idle(now))
@@ -168,7 +168,7 @@ func TestProxyHeard(t *testing.T) {
 	} {
 		a := Arrival{Failure: &c.failure, Reason: c.failure.Reason}
 		hurts, temporary := harm(&a)
-		if heard := hear(&a); heard != c.heard || hurts != c.hurts || temporary != c.temporary {
+		if heard := answerOf(&a); heard != c.heard || hurts != c.hurts || temporary != c.temporary {
 			t.Errorf("%+v: heard %v, hurts %v, temporary %v", c.failure, heard, hurts, temporary)
 		}
 	}

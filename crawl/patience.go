@@ -44,7 +44,7 @@ const (
 	shortVisit = 2 * time.Second
 	lookVisits = 8
 	mostSlow   = 3  // slow requests in a row that count
-	lookBack   = 64 // links by which a rank is told
+	lookBack   = 64 // latest links among which a link has its rank
 )
 
 // ranks tells the rank of a link by the priorities of those given out lately.
@@ -65,19 +65,19 @@ func (r *ranks) upper(p float64) bool {
 	return len(some) == 0 || p >= some[len(some)/2]
 }
 
-// visits are the latest first visits to hosts: whether each was slow.
-type visits struct {
+// firstVisits are the latest first visits to hosts: whether each was slow.
+type firstVisits struct {
 	last [lookVisits]bool
 	n    int
 }
 
-func (v *visits) add(slow bool) {
+func (v *firstVisits) add(slow bool) {
 	v.last[v.n%lookVisits] = slow
 	v.n++
 }
 
 // slow tells whether at least half of the last lookVisits were.
-func (v *visits) slow() bool {
+func (v *firstVisits) slow() bool {
 	n := 0
 	for _, slow := range v.last {
 		if slow {
@@ -97,24 +97,24 @@ func shortened(a *Arrival) bool {
 	return a.Failure != nil && a.Failure.Err == errLate && untried(&a.Lease.Host)
 }
 
-// pace notes how long a request took.
+// pace counts the slow requests of a host, by what came of the last one.
 func (s *Step) pace(now time.Time, h *web.HostState, a *Arrival) {
-	if untried(&a.Lease.Host) && hear(a) != unasked {
-		defer func() { s.visits.add(h.Slow > 0) }()
+	if untried(&a.Lease.Host) && answerOf(a) != unasked {
+		defer func() { s.firstVisits.add(h.Slow > 0) }()
 	}
 	switch {
 	case a.Failure != nil && a.Failure.Robots != nil && a.Failure.Robots.Took >= slowAfter:
 		h.Slow = min(h.Slow+1, mostSlow)
 	case a.Response != nil && a.Response.Took < slowAfter:
 		h.Slow = 0
-	case a.Response != nil, hear(a) == silence && !a.Lease.Given.IsZero() && now.Sub(a.Lease.Given) >= slowAfter:
+	case a.Response != nil, answerOf(a) == silence && !a.Lease.Given.IsZero() && now.Sub(a.Lease.Given) >= slowAfter:
 		h.Slow = min(h.Slow+1, mostSlow)
 	}
 }
 
-// give makes a lease ready to be given out at now. others tells that first visits
+// prepareLease makes a lease ready to be given out at now. others tells that first visits
 // have been slow and other hosts wait for a worker.
-func (s *Step) give(now time.Time, l *web.Lease, others bool) {
+func (s *Step) prepareLease(now time.Time, l *web.Lease, others bool) {
 	l.Given = now
 	h := &l.Host
 	again := h.Slow == 1 && h.Fetched == 0 && h.Failures == 0 // after a short visit

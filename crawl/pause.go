@@ -7,11 +7,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Control is for those who watch a running crawl: they can hold it, and look at
-// its hosts. The zero Control is ready for use, and a nil one holds nothing. Its
+// Control is for those who watch a running crawl: they can pause it, and look at
+// its hosts. The zero Control is ready for use, and a nil one pauses nothing. Its
 // methods are safe for concurrent use.
 //
-// A crawl that is held gives out no link. What is being fetched comes in, and the
+// A crawl that is paused gives out no link. What is being fetched comes in, and the
 // time does not count against the budget.
 type Control struct {
 	paused atomic.Bool
@@ -21,10 +21,10 @@ type Control struct {
 	activity atomic.Pointer[web.Activity]
 }
 
-// Pause holds the crawl, or lets it go on.
+// Pause pauses the crawl, or lets it go on.
 func (c *Control) Pause(on bool) { c.paused.Store(on) }
 
-// Paused tells whether the crawl is held.
+// Paused tells whether the crawl is paused.
 func (c *Control) Paused() bool { return c != nil && c.paused.Load() }
 
 // Watch asks for the n hosts for which most links wait, to be told twice a second
@@ -57,8 +57,8 @@ type sharer interface {
 	Sharing(web.Host) (netip.Addr, int)
 }
 
-// tell tells of the hosts of a frontier, if somebody watches.
-func (c *Control) tell(f Frontier, by Fetcher) {
+// update sets what Hosts returns, if somebody watches.
+func (c *Control) update(f Frontier, by Fetcher) {
 	if c == nil {
 		return
 	}

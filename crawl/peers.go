@@ -187,14 +187,14 @@ type Ranking interface {
 
 // peerState is what a step does for other workers, nil for a crawl without.
 type peerState struct {
-	owns   func(web.Host) bool
-	pages  int                // of others, that count against the budget
-	links  []web.Candidate    // of the next mail
-	moved  []web.URL          // of the next mail
-	sent   map[uint64]float32 // priorities of links that were sent, by the hash of their address
-	model  int                // SweepBegan when sent was cleared last
-	scorer SharingScorer
-	judge  SharingJudge
+	owns      func(web.Host) bool
+	pages     int                // of others, that count against the budget
+	links     []web.Candidate    // of the next mail
+	moved     []web.URL          // of the next mail
+	sent      map[uint64]float32 // priorities of links that were sent, by the hash of their address
+	clearedAt int                // SweepBegan when sent was cleared last
+	scorer    SharingScorer
+	judge     SharingJudge
 }
 
 // mostSent bounds the links of which it is known that they were sent. Those that are
@@ -220,9 +220,9 @@ func (s *Step) foreign(h web.Host) bool { return s.sharing != nil && !s.sharing.
 // anew: the priority it was sent with says nothing then.
 func (s *Step) send(c *web.Candidate) {
 	h := s.sharing
-	if h.model != s.count.SweepBegan || len(h.sent) >= mostSent {
+	if h.clearedAt != s.count.SweepBegan || len(h.sent) >= mostSent {
 		clear(h.sent)
-		h.model = s.count.SweepBegan
+		h.clearedAt = s.count.SweepBegan
 	}
 	key, p := xxh3.HashString(c.URL.String()), float32(max(-math.MaxFloat32, min(c.Priority, math.MaxFloat32)))
 	if before, sent := h.sent[key]; sent && p <= before {
@@ -280,7 +280,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 	for _, u := range m.Moved {
 		s.extend(u)
 	}
-	var told toldLinks
+	var reported reportedLinks
 	for from, list := range byOrigin(m.Links) {
 		var found []link
 		for _, c := range list {
@@ -295,7 +295,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 		if err != nil {
 			return Outcome{}, err
 		}
-		queued, skipped = told.only(queued, skipped, &turn)
+		queued, skipped = reported.keepNew(queued, skipped, &turn)
 		for _, c := range turn.Add {
 			if c.Priority >= SeedPriority {
 				s.count.Seeds++
@@ -316,15 +316,16 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 	return out, nil
 }
 
-// toldLinks are the links of a turn that are told: what several pages link to is told once.
-type toldLinks struct {
+// reportedLinks are the links that the events of a turn report so far: one to which several
+// pages link is reported once.
+type reportedLinks struct {
 	queued  map[web.URL]float64 // priorities
 	skipped map[web.URL]bool
 }
 
-// only leaves out what is known of the turn by now. queued are the links of turn.Add. One at a
-// better place raises the one before.
-func (n *toldLinks) only(queued []event.Found, skipped []event.Skipped, turn *web.Turn) ([]event.Found, []event.Skipped) {
+// keepNew leaves out what is reported already. queued are the links of turn.Add. One with a
+// higher priority than before is kept, and marked as raised.
+func (n *reportedLinks) keepNew(queued []event.Found, skipped []event.Skipped, turn *web.Turn) ([]event.Found, []event.Skipped) {
 	if n.queued == nil {
 		n.queued, n.skipped = make(map[web.URL]float64), make(map[web.URL]bool)
 	}
@@ -391,9 +392,9 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	if d.Peers == nil {
 		return nil
 	}
-	if sum, version := d.Peers.Others(); version != d.heard {
-		if d.heard = version; sum.Better > d.others.Better {
-			d.came = now
+	if sum, version := d.Peers.Others(); version != d.othersVersion {
+		if d.othersVersion = version; sum.Better > d.others.Better {
+			d.betterCame = now
 		}
 		d.others, d.step.sharing.pages = sum, sum.Pages
 		d.ranking.Elsewhere(sum.Waiting, sum.Held)
@@ -430,7 +431,7 @@ func (d *driver) tellPeers(now time.Time, last bool) {
 		return
 	}
 	d.Peers.Tell(now, last, func() Standing {
-		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.brought, Labels: slices.Clone(d.labels)}
+		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.betterPages, Labels: slices.Clone(d.labels)}
 		s.Held = d.Frontier.Stats(now).Held
 		if room := d.step.Room(); room > 0 {
 			s.Waiting = d.ranking.Waiting(room)

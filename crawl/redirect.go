@@ -15,7 +15,7 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	c, to := &a.Lease.Candidate, a.Response.Location
 	s.scorer.Visit(c, nil, web.Verdict{})
 	host := a.Lease.Host
-	answers(&host)
+	markAnswered(&host)
 	s.pace(now, &host, &a)
 	host.Due = s.due(now, a.Response)
 	e := event.Failed{
@@ -43,7 +43,7 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 		switch {
 		case c.Kind == web.LinkAgain: // where it moved to is a new page
 			next.Priority = s.rank(&next, s.score(&next))
-		case s.lists.told(c):
+		case s.lists.isEntry(c):
 			next.Priority = math.Nextafter(next.Priority, math.Inf(1)) // what it brings is known before the next entry is asked for
 		}
 		queued, skipped, t, err := s.admit([]link{{Candidate: next}}, nil, preview)

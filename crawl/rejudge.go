@@ -51,10 +51,10 @@ func (c *Crawl) Rejudge(ctx context.Context, pages iter.Seq2[*web.Page, error]) 
 	if err := r.restore(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.waiting(ctx); err != nil {
+	if err := r.collectLinks(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.walk(ctx, pages); err != nil {
+	if err := r.replay(ctx, pages); err != nil {
 		return nil, err
 	}
 	return r, r.rescore(ctx)
@@ -91,8 +91,8 @@ func (r *Rejudgement) restore(ctx context.Context) error {
 	return nil
 }
 
-// waiting notes the links that wait, and the pages that were fetched.
-func (r *Rejudgement) waiting(ctx context.Context) error {
+// collectLinks collects the links that wait, and the pages that were fetched.
+func (r *Rejudgement) collectLinks(ctx context.Context) error {
 	for from, again := []byte(nil), true; again; again = from != nil {
 		var err error
 		from, err = r.Frontier.Rescore(ctx, from, sweepSlice, func(c *web.Candidate) float64 {
@@ -119,11 +119,11 @@ func (r *Rejudgement) waiting(ctx context.Context) error {
 	return nil
 }
 
-// walk goes through the log.
-func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error]) error {
+// replay goes through the log: the judge observes each page, the scorer visits it.
+func (r *Rejudgement) replay(ctx context.Context, pages iter.Seq2[*web.Page, error]) error {
 	next, stop := iter.Pull2(pages)
 	defer stop()
-	ahead, err := r.page(next)
+	ahead, err := r.nextPage(next)
 	if err != nil {
 		return err
 	}
@@ -140,14 +140,14 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 			// The archive has the pages in the order of the log, without those
 			// that asked not to be kept.
 			for ahead != nil && r.fetched[ahead.URL] < r.fetched[e.URL] {
-				if ahead, err = r.page(next); err != nil {
+				if ahead, err = r.nextPage(next); err != nil {
 					return err
 				}
 			}
 			p := ahead
 			if p == nil || p.URL != e.URL {
 				p = nil
-			} else if ahead, err = r.page(next); err != nil {
+			} else if ahead, err = r.nextPage(next); err != nil {
 				return err
 			}
 			if err := r.judge(ctx, e, p); err != nil {
@@ -173,8 +173,8 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 	return nil
 }
 
-// page is the next page of the archive that the log knows, nil at its end.
-func (r *Rejudgement) page(next func() (*web.Page, error, bool)) (*web.Page, error) {
+// nextPage is the next page of the archive that the log knows, nil at its end.
+func (r *Rejudgement) nextPage(next func() (*web.Page, error, bool)) (*web.Page, error) {
 	for {
 		p, err, ok := next()
 		if err != nil || !ok {
@@ -186,7 +186,7 @@ func (r *Rejudgement) page(next func() (*web.Page, error, bool)) (*web.Page, err
 	}
 }
 
-// take is the candidate of an address that was fetched.
+// take removes the candidate of an address that was fetched, and returns it.
 func (r *Rejudgement) take(v event.Visit) *web.Candidate {
 	c := r.links[v.URL]
 	delete(r.links, v.URL)
@@ -279,7 +279,7 @@ func (r *Rejudgement) fail(e event.Failed) {
 	}
 }
 
-// offer gives a link that is wanted its best occurrence.
+// offer takes x for a link that waits or was fetched, if it is its best occurrence so far.
 func (r *Rejudgement) offer(x web.Candidate) {
 	if c, wanted := r.links[x.URL]; wanted && (c == nil || x.Priority > c.Priority) {
 		r.links[x.URL] = &x
@@ -360,7 +360,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	r.step.count.Relevant = r.Is
 	r.step.count.Sweeping, r.step.count.Sweep, r.step.count.SweepDue = false, nil, false
 	r.step.store(&turn)
-	if err := r.forget(ctx, &turn); err != nil {
+	if err := r.clearStates(ctx, &turn); err != nil {
 		return err
 	}
 	if r.Log != nil {
@@ -379,9 +379,9 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	return r.Frontier.Sync()
 }
 
-// forget clears the states of the judge and the scorer before, where the new ones
-// have none.
-func (r *Rejudgement) forget(ctx context.Context, t *web.Turn) error {
+// clearStates clears the stored states of judge and scorer where the new ones have
+// none.
+func (r *Rejudgement) clearStates(ctx context.Context, t *web.Turn) error {
 	for _, name := range []string{stateJudge, stateScorer} {
 		if _, has := t.State[name]; has {
 			continue

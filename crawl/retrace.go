@@ -104,7 +104,7 @@ func (r *Retrace) Add(e event.Event, known bool) {
 	case event.Changed:
 		if most, err := strconv.Atoi(cmp.Or(e.New, "0")); err == nil && e.Setting == event.SettingHostPages && !known {
 			r.step.policy.MaxHostPages = most
-			r.step.share(r.given)
+			r.step.applyHostShare(r.given)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (r *Retrace) States() map[string][]byte {
 		c.Last = max(c.Last, r.sum.Last.UnixNano())
 	}
 	var t web.Turn
-	r.step.passing = true // scorer and judge are asked nothing
+	r.step.noResume = true // scorer and judge are asked nothing
 	r.step.store(&t)
 	b, err := json.Marshal(c)
 	if err != nil {

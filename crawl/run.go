@@ -129,31 +129,31 @@ type driver struct {
 	last     time.Time     // when time was last counted
 	ticked   time.Time
 	synced   time.Time
-	// Of links that wait for better ones, see best: whether there are any that could be
+	// Of links that wait for better ones, see leaseBest: whether there are any that could be
 	// fetched, which of those on their way are the better ones, and when one of these
 	// brought a page last.
-	waits  bool
-	better map[web.URL]bool
-	came   time.Time
-	held   bool      // no link was given at the last turn: the crawl is paused, or the network down
-	outage bool      // the time spent is without that of the outage
-	stuck  time.Time // since when nothing happens, see watch
-	rounds int       // since then
+	waits      bool
+	better     map[web.URL]bool
+	betterCame time.Time
+	held       bool      // no link was given at the last turn: the crawl is paused, or the network down
+	outage     bool      // the time spent is without that of the outage
+	stuck      time.Time // since when nothing happens, see checkHang
+	rounds     int       // since then
 	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
-	// Of other workers: what they told, in which version; and how many pages came by links
-	// of this one that were among the best.
-	others  Standing
-	heard   int
-	brought int
-	ranking Ranking // the frontier; nil without other workers
-	labels  []int   // Standing.Labels
-	taking  bool    // there are acts beyond those that were taken in at once
+	// Of other workers: the sum of their standings, and its version; and how many pages came
+	// by links of this worker that were among the best.
+	others        Standing
+	othersVersion int
+	betterPages   int
+	ranking       Ranking // the frontier; nil without other workers
+	labels        []int   // Standing.Labels
+	taking        bool    // there are acts beyond those that were taken in at once
 	// For those who watch: what is under way, nil where nobody does; when the activity was
-	// told, and for how long the disk was written to since.
-	fetches *fetches
-	told    time.Time
-	wrote   time.Duration
+	// reported last, and for how long the disk was written to since.
+	fetches  *fetches
+	reported time.Time
+	wrote    time.Duration
 }
 
 // newDriver returns the driver of a copy of c with its defaults.
@@ -169,7 +169,7 @@ func (c *Crawl) newDriver() *driver {
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}
-	d.step.know(&c.Again)
+	d.step.setKnown(&c.Again)
 	d.step.state = func(name string) ([]byte, error) { return d.Frontier.State(context.Background(), name) }
 	if c.Policy.NearCopies {
 		d.step.near = nearcopy.NewIndex(d.step.state, func(name string, value []byte) { d.step.fresh[name] = value })
@@ -186,11 +186,11 @@ func (c *Crawl) newDriver() *driver {
 func (d *driver) run(ctx context.Context) (how event.Ending, err error) {
 	defer func() {
 		if err != nil {
-			d.still()
+			d.awaitWrites()
 		}
 	}()
 	if err := d.start(ctx); err != nil {
-		if how, err = d.stopped(ctx, err); err != nil {
+		if how, err = d.startStopOrError(ctx, err); err != nil {
 			return "", err
 		}
 		return how, d.end(how)
@@ -229,14 +229,14 @@ func (d *driver) run(ctx context.Context) (how event.Ending, err error) {
 	return how, d.end(how)
 }
 
-// still returns once nothing of the crawl is written any more, after an error of whatever kind:
-// whoever has that may close the stores.
-func (d *driver) still() { _, _ = d.Frontier.Unwritten(0) }
+// awaitWrites returns once nothing of the crawl is being written, after an error: then the
+// caller may close the stores.
+func (d *driver) awaitWrites() { _, _ = d.Frontier.Unwritten(0) }
 
 // start sets the time and opens the crawl.
 func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
-	d.ticked, d.synced, d.came, d.told = d.last, d.last, d.last, d.last
+	d.ticked, d.synced, d.betterCame, d.reported = d.last, d.last, d.last, d.last
 	d.Frontier.Share(d.Workers, d.Policy.Delay)
 	if err := d.join(); err != nil {
 		return err
@@ -308,51 +308,49 @@ func (d *driver) open(ctx context.Context) error {
 		d.Control.Pause(d.paused())
 	}
 	if begun == nil {
-		if d.step.near != nil {
-			d.step.near.Empty()
-		}
-		if err := d.say(started); err != nil {
-			return err
-		}
-		out, err := d.step.Start(now, d.Seeds, d.preview(ctx))
-		if err != nil {
-			return err
-		}
-		if err := d.settle(ctx, now, nil, out); err != nil {
-			return err
-		}
-		if err := d.again(ctx, now); err != nil {
-			return err
-		}
-		return d.takeAllActs(ctx, now)
+		err = d.begin(ctx, started)
+	} else {
+		err = d.resume(ctx, state, started)
 	}
+	if err != nil {
+		return err
+	}
+	// Before it can be over: one whose budget was spent may have been granted more.
+	return d.takeAllActs(ctx, now)
+}
+
+// begin makes the first turns of a crawl.
+func (d *driver) begin(ctx context.Context, started event.Started) error {
+	if d.step.near != nil {
+		d.step.near.Empty()
+	}
+	if err := d.say(started); err != nil {
+		return err
+	}
+	out, err := d.step.Start(d.last, d.Seeds, d.preview(ctx))
+	if err != nil {
+		return err
+	}
+	if err := d.settle(ctx, d.last, nil, out); err != nil {
+		return err
+	}
+	return d.enterKnown(ctx, d.last)
+}
+
+// resume takes up a crawl where its last turn left it. state returns what was stored under a
+// name.
+func (d *driver) resume(ctx context.Context, state func(name string) ([]byte, error), started event.Started) error {
+	now := d.last
 	if err := d.step.Restore(state); err != nil {
 		return err
 	}
 	d.step.Resume(d.Seeds)
-	past := newPast(d.Seeds, &d.Changes)
 	if err := d.Frontier.Revise(ctx, d.step.Reopened(now)); err != nil {
 		return ofFrontier(err)
 	}
-	if d.History != nil {
-		for e, err := range d.History {
-			if err != nil {
-				return fmt.Errorf("the event log of the earlier run: %w", err)
-			}
-			switch e := e.(type) {
-			case event.Fetched:
-				d.step.Remember(e)
-				d.step.heard(e)
-			case event.Failed:
-				if !e.Retry {
-					d.step.visited(e.URL)
-				}
-			case event.Seeded:
-				d.step.gaveBack(e)
-			}
-			d.step.lists.note(e)
-			past.add(e)
-		}
+	past, err := d.readHistory()
+	if err != nil {
+		return err
 	}
 	if err := d.say(started); err != nil {
 		return err
@@ -363,10 +361,10 @@ func (d *driver) open(ctx context.Context) error {
 	if err := d.applyActs(ctx, now); err != nil {
 		return err
 	}
-	if err := d.again(ctx, now); err != nil { // a run that was killed may have begun with it
+	if err := d.enterKnown(ctx, now); err != nil { // a run that was killed may have begun with it
 		return err
 	}
-	if err := d.sink(ctx); err != nil {
+	if err := d.moveBehind(ctx); err != nil {
 		return err
 	}
 	if err := d.sweep(ctx, now); err != nil {
@@ -376,8 +374,35 @@ func (d *driver) open(ctx context.Context) error {
 		d.renewing = newRenewal()
 		d.renewing.teach = maps.Clone(d.step.recent.at)
 	}
-	// Before it can be over: one whose budget was spent may have been granted more.
-	return d.takeAllActs(ctx, now)
+	return nil
+}
+
+// readHistory goes through the log of earlier runs for what the step keeps in memory alone, and
+// for what Changes need to know.
+func (d *driver) readHistory() (*past, error) {
+	p := newPast(d.Seeds, &d.Changes)
+	if d.History == nil {
+		return p, nil
+	}
+	for e, err := range d.History {
+		if err != nil {
+			return nil, fmt.Errorf("the event log of the earlier run: %w", err)
+		}
+		switch e := e.(type) {
+		case event.Fetched:
+			d.step.Remember(e)
+			d.step.replayDates(e)
+		case event.Failed:
+			if !e.Retry {
+				d.step.visited(e.URL)
+			}
+		case event.Seeded:
+			d.step.replayLeft(e)
+		}
+		d.step.lists.note(e)
+		p.add(e)
+	}
+	return p, nil
 }
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever
@@ -393,33 +418,33 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 			err = d.renew(ctx, now)
 		}
 		if err != nil {
-			return d.broken(ctx, err)
+			return d.stopOrError(ctx, err)
 		}
 		if over {
 			return how, nil
 		}
 		out, err := d.lease(ctx, now)
 		if err != nil {
-			return d.broken(ctx, err)
+			return d.stopOrError(ctx, err)
 		}
 		for _, l := range out {
 			leases <- l
 		}
 		if again, err := d.idle(ctx, now); err != nil {
-			return d.broken(ctx, err)
+			return d.stopOrError(ctx, err)
 		} else if again {
 			continue
 		}
 		if len(arrivals) == 0 {
 			if err := d.tell(0); err != nil {
-				return d.broken(ctx, err)
+				return d.stopOrError(ctx, err)
 			}
 		}
 		var mail <-chan struct{}
 		if d.Peers != nil {
 			mail = d.Peers.Arrived()
 		}
-		fire, stop := d.Clock.NewTimer(d.nap(now))
+		fire, stop := d.Clock.NewTimer(d.maxWait(now))
 		select {
 		case <-ctx.Done():
 			stop()
@@ -429,20 +454,20 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 		case e := <-d.News:
 			if err := d.say(e); err != nil {
 				stop()
-				return d.broken(ctx, err)
+				return d.stopOrError(ctx, err)
 			}
 		case a := <-arrivals:
 			d.inFlight--
 			if a.err != nil {
 				stop()
-				return d.broken(ctx, a.err)
+				return d.stopOrError(ctx, a.err)
 			}
 			err := d.arrive(ctx, a.Arrival)
 			a.fetched.end()
 			a.Response.Release()
 			if err != nil {
 				stop()
-				return d.broken(ctx, err)
+				return d.stopOrError(ctx, err)
 			}
 		}
 		stop()
@@ -465,7 +490,7 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 		how, over = d.over(now)
 	}
 	if over && how == event.FrontierEmpty {
-		more, err := d.giveBack(ctx, now)
+		more, err := d.enterLeft(ctx, now)
 		return how, !more, err
 	}
 	return how, over, nil
@@ -485,20 +510,21 @@ func (d *driver) over(now time.Time) (event.Ending, bool) {
 // may be logged, and the next run cuts them back.
 var errHalfway = errors.New("the turn was not committed")
 
-// broken tells a crawl that was stopped from one that failed.
-func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
+// stopOrError is how a crawl ended that met err: Stopped if ctx has ended, or with that error.
+func (d *driver) stopOrError(ctx context.Context, err error) (event.Ending, error) {
 	if ctx.Err() != nil && !errors.Is(err, errHalfway) {
 		return event.Stopped, nil
 	}
 	return "", err
 }
 
-// stopped is broken of the start of a crawl, where only what was stopped itself is no failure.
-func (d *driver) stopped(ctx context.Context, err error) (event.Ending, error) {
+// startStopOrError is stopOrError for the start of a crawl, where any error but that of ctx is a
+// failure.
+func (d *driver) startStopOrError(ctx context.Context, err error) (event.Ending, error) {
 	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return "", err
 	}
-	return d.broken(ctx, err)
+	return d.stopOrError(ctx, err)
 }
 
 // preview asks the frontier about a turn that forgets some addresses.
@@ -522,7 +548,7 @@ func (d *driver) keepTime(ctx context.Context, now time.Time) error {
 	d.last = now
 	if now.Sub(d.ticked) >= tickEvery {
 		d.ticked = now
-		d.Control.tell(d.Frontier, d.Fetcher)
+		d.Control.update(d.Frontier, d.Fetcher)
 		d.tellActivity(now)
 		if err := d.tell(mostUntold); err != nil {
 			return err

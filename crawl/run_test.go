@@ -354,9 +354,9 @@ func (l *leapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 }
 
 // first judges the first pages relevant, and no page after them.
-type first struct{ left int }
+type priorityBefore struct{ left int }
 
-func (f *first) Judge(context.Context, *web.Page) (web.Verdict, error) {
+func (f *priorityBefore) Judge(context.Context, *web.Page) (web.Verdict, error) {
 	if f.left--; f.left < 0 {
 		return web.Verdict{}, nil
 	}
@@ -370,7 +370,7 @@ func TestUntilGain(t *testing.T) {
 	front := frontier.NewMemory(frontier.Options{})
 	run := func(gain float64) event.Ending {
 		c := newCrawl(t, tree(100, 10), 1)
-		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stillClock{}, &first{120 - fetched}, gain
+		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stillClock{}, &priorityBefore{120 - fetched}, gain
 		c.Listen = func(e event.Event) {
 			if _, ok := e.(event.Fetched); ok {
 				fetched++

@@ -40,8 +40,8 @@ type progress struct {
 	Renewing bool `json:"renewing,omitempty"`
 	// Muted is what is kept of links of muted places.
 	Muted mutedState `json:"aside,omitzero"` // aside: as stored crawls have it
-	// GivenBack is how many of Again.Left were asked for after all.
-	GivenBack int `json:"given_back,omitempty"`
+	// LeftEntered is how many of Again.Left were added after all.
+	LeftEntered int `json:"given_back,omitempty"`
 }
 
 // Names under which a turn carries states.
@@ -76,14 +76,12 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 		}
 		return nil
 	}
-	err := errors.Join(
-		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
-	)
+	err := take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) })
 	if parts, errState := scorerParts(state); errState != nil {
 		err = errors.Join(err, errState)
 	} else if whole := slices.Concat(parts...); whole != nil {
-		s.parts = len(parts)
-		s.last = slices.Clone(parts[len(parts)-1])
+		s.scorerParts = len(parts)
+		s.scorerLast = slices.Clone(parts[len(parts)-1])
 		if errState := s.scorer.Restore(whole); errState != nil {
 			err = errors.Join(err, fmt.Errorf("stored state %q cannot be read: %w", stateScorer, errState))
 		}
@@ -113,7 +111,7 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 func (s *Step) store(t *web.Turn) {
 	t.State = s.fresh
 	s.fresh = make(map[string][]byte)
-	if s.passing {
+	if s.noResume {
 		return
 	}
 	b, err := json.Marshal(s.count)
@@ -157,24 +155,24 @@ func scorerPart(i int) string { return stateScorer + "/" + strconv.Itoa(i) }
 
 // storeScorer adds to a scorer's state, as it is stored, or stores it anew.
 func (s *Step) storeScorer(t *web.Turn, state []byte, anew bool) {
-	before := s.parts
+	before := s.scorerParts
 	if anew {
-		s.parts, s.last = 0, nil
+		s.scorerParts, s.scorerLast = 0, nil
 	}
 	for len(state) > 0 {
-		if s.parts == 0 || len(s.last) >= statePart {
-			s.parts++
-			s.last = nil
+		if s.scorerParts == 0 || len(s.scorerLast) >= statePart {
+			s.scorerParts++
+			s.scorerLast = nil
 		}
-		n := min(len(state), statePart-len(s.last))
-		s.last = slices.Concat(s.last, state[:n]) // the turn keeps what it is given
+		n := min(len(state), statePart-len(s.scorerLast))
+		s.scorerLast = slices.Concat(s.scorerLast, state[:n]) // the turn keeps what it is given
 		state = state[n:]
-		t.State[scorerPart(s.parts-1)] = s.last
+		t.State[scorerPart(s.scorerParts-1)] = s.scorerLast
 	}
-	for i := s.parts; i < before; i++ {
+	for i := s.scorerParts; i < before; i++ {
 		t.State[scorerPart(i)] = nil
 	}
-	t.State[stateScorer] = []byte(strconv.Itoa(s.parts))
+	t.State[stateScorer] = []byte(strconv.Itoa(s.scorerParts))
 }
 
 // close lets no more links of a host into the frontier.

@@ -120,28 +120,28 @@ type Preview func([]web.Candidate) ([]web.Admission, error)
 // and draws no chance: the same arrivals at the same moments give the same
 // turns. Not for concurrent use.
 type Step struct {
-	policy Policy
-	scorer Scorer
-	judge  AdaptiveJudge // nil when the judge is frozen from the start
-	count  progress
-	bare   map[web.URL]bool   // seeds that were given without a scheme
-	known  map[web.URL]*known // pages of Again that were not visited yet
-	told   toldState
-	closed map[web.Host]web.Reason
-	moved  []web.URL         // where seeds redirected to: within the scope as well
-	fresh  map[string][]byte // of closed and moved, what was not stored yet
-	bodies map[uint64]copies
-	near   *nearcopy.Index     // nil = near-copies count as others
-	parts  int                 // of the scorer's state, as stored
-	last   []byte              // the last of them
-	why    map[web.Host]string // of hosts given up in this run
-	net    network
-	traps  traps
-	ranks  ranks
-	visits visits
-	files  map[string]bool // of Policy.Files
-	leads  leads
-	lists  lists
+	policy      Policy
+	scorer      Scorer
+	judge       AdaptiveJudge // nil when the judge is frozen from the start
+	count       progress
+	bare        map[web.URL]bool   // seeds that were given without a scheme
+	known       map[web.URL]*known // pages of Again that were not visited yet
+	dates       datesState
+	closed      map[web.Host]web.Reason
+	moved       []web.URL         // where seeds redirected to: within the scope as well
+	fresh       map[string][]byte // states that the next turn stores, of closed, moved and near
+	bodies      map[uint64]copies
+	near        *nearcopy.Index     // nil = near-copies count as others
+	scorerParts int                 // parts in which the scorer's state is stored
+	scorerLast  []byte              // the last part
+	why         map[web.Host]string // of hosts given up in this run
+	net         network
+	traps       traps
+	ranks       ranks
+	firstVisits firstVisits
+	files       map[string]bool // of Policy.Files
+	leads       leads
+	lists       lists
 	// What people told the crawl, the relevant pages by the hashes of their addresses,
 	// and the last links that were fetched, by which a label teaches the scorer; nil
 	// where nobody can tell the crawl anything.
@@ -158,9 +158,9 @@ type Step struct {
 	words         []string                          // the keywords of the topic
 	sharing       *peerState                        // with other workers; nil without
 	linkBuffers
-	// passing tells that no later run will go on with this crawl, so that
+	// noResume tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
-	passing bool
+	noResume bool
 }
 
 // NewStep returns the decisions of a new crawl.
@@ -190,7 +190,7 @@ func (s *Step) Remember(e event.Fetched) {
 		s.recent.add(&web.Candidate{URL: e.URL, From: e.From, Kind: e.Link, Depth: e.Depth, Priority: e.Priority})
 	}
 	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
-		before, home := s.copy(e.URL, [16]byte(b))
+		before, home := s.countBody(e.URL, [16]byte(b))
 		s.traps.note(e.At, e.URL, bodyKey([16]byte(b)), before > 0 && home)
 	}
 }
@@ -298,14 +298,15 @@ func (s *Step) Resume(seeds []web.URL) {
 	s.policy.Scope = s.policy.Scope.withSeeds(append(slices.Clone(seeds), s.moved...))
 }
 
-// Judge takes in what arrived and returns the arrivals, this one or others before
-// it, of which it is known now what they mean, in order: each is for Arrive.
-func (s *Step) Judge(now time.Time, a Arrival) (ready []Arrival, said []event.Event) {
+// Resolve takes in an arrival and returns those, this one or earlier ones, of which it is
+// known by now what they mean, in order: each is for Arrive. A failure without any response is
+// set aside until then; see network.
+func (s *Step) Resolve(now time.Time, a Arrival) (ready []Arrival, said []event.Event) {
 	wait := s.policy.Delay
 	if a.Response != nil {
 		wait = max(wait, a.Response.CrawlDelay)
 	}
-	return s.net.judge(now, a, wait)
+	return s.net.resolve(now, a, wait)
 }
 
 // Outage tells whether the network is down, and since when.
@@ -329,7 +330,7 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 		out, err = s.redirect(now, a, preview)
 	default:
 		if out = s.failure(now, a); s.bare[a.Lease.URL] {
-			err = s.plain(&a, &out, preview)
+			err = s.retryByHTTP(&a, &out, preview)
 		}
 	}
 	if err != nil {
@@ -342,9 +343,9 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 		s.visited(a.Lease.URL)
 	}
 	if h := out.Turn.Hosts; len(h) > 0 {
-		out.Also = append(out.Also, back(now, &a.Lease.Host, &h[0])...)
+		out.Also = append(out.Also, hostUp(now, &a.Lease.Host, &h[0])...)
 	}
-	s.noted(out.Event)
+	s.noteInLists(out.Event)
 	s.count.Last = now.UnixNano()
 	s.store(&out.Turn)
 	return out, nil
@@ -358,11 +359,11 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if linksOnly && reason == "" {
 		reason = web.ReasonLinksOnly
 	}
-	copies, home := s.copy(p.URL, p.Digest)
+	copies, home := s.countBody(p.URL, p.Digest)
 	if copies > 0 {
 		reason = web.ReasonDuplicate
 	}
-	like, err := s.likeOf(&a, reason)
+	like, err := s.nearCopyOf(&a, reason)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -373,7 +374,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 
 	host := a.Lease.Host
 	host.Fetched++
-	answers(&host)
+	markAnswered(&host)
 	s.pace(now, &host, &a)
 	host.Barren++
 	s.noteVerdict(p.URL, v.Relevant, reason)
@@ -418,7 +419,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	entries, dated, sooner, err := s.hear(now, p, follow, preview)
+	entries, dated, sooner, err := s.applyDates(now, p, follow, preview)
 	if err != nil {
 		return Outcome{}, err
 	}

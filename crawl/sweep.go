@@ -15,7 +15,7 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}
-	if c.Kind == web.LinkRedirect && s.lists.told(c) {
+	if c.Kind == web.LinkRedirect && s.lists.isEntry(c) {
 		return s.Rerank(c) // just before the other entries
 	}
 	return s.rank(c, s.score(c))

@@ -29,7 +29,7 @@ import (
 type traps struct {
 	shapes map[string]*shape
 	caught int // shapes that are traps
-	wary   int // that are suspect
+	wary   int // shapes that are suspect
 }
 
 // shape is what is known of the addresses of one shape, since its first copy.
@@ -50,7 +50,7 @@ const (
 
 const (
 	mostShapes = 20_000 // remembered; further ones are not
-	// lastPlace is how far a link of a suspect shape goes back.
+	// lastPlace is subtracted from the priority of a link of a suspect shape.
 	lastPlace = 1e12
 )
 
