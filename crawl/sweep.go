@@ -91,9 +91,9 @@ const sweepSlice = 2048
 // it at a time, while nothing else of the scorer is called.
 type SteadyScorer interface{ Steady() }
 
-// foreseer is implemented by frontiers that score on all cores what the next Rescore will ask for.
-type foreseer interface {
-	Foresee(n int, score func(*web.Candidate) float64)
+// prescorer is implemented by frontiers that score on all cores what the next Rescore will ask for.
+type prescorer interface {
+	Prescore(n int, score func(*web.Candidate) float64)
 }
 
 // sweep scores a slice of what waits anew, if that is due. It follows every
@@ -113,8 +113,8 @@ func (d *driver) sweep(ctx context.Context, now time.Time) error {
 	if len(d.step.lists.of) > 0 && !d.Scorer.Rescores() {
 		rescore = d.step.Rerank
 	}
-	if f, ok := d.Frontier.(foreseer); ok && steady {
-		f.Foresee(sweepSlice, rescore)
+	if f, ok := d.Frontier.(prescorer); ok && steady {
+		f.Prescore(sweepSlice, rescore)
 	}
 	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, rescore)
 	if err != nil {

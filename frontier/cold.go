@@ -84,7 +84,7 @@ func (f *Frontier) at(id uint32) (*host, error) {
 		return h, nil
 	}
 	c := f.cold.host(id)
-	if !c.is(coldBlank) || c.n == 0 {
+	if !c.is(coldBlank) || c.queued == 0 {
 		s, err := f.cold.store.hostState(id)
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (f *Frontier) at(id uint32) (*host, error) {
 		return f.warm(id, s), nil
 	}
 	// Only its name is to be known: its best link, for which it was asked most likely, has it.
-	best, err := f.shelf.load(&host{id: id}, c.head)
+	best, err := f.backend.load(&host{id: id}, c.head)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func (f *Frontier) at(id uint32) (*host, error) {
 		return nil, fmt.Errorf("a link of host %d has the address %s: %w", id, best.URL, errDamaged)
 	}
 	h := f.warm(id, web.HostState{Host: name})
-	h.ahead = &ahead{c.head, best}
+	h.preread = &prereadCandidate{c.head, best}
 	return h, nil
 }
 
 // ahead is a candidate that was read before it was asked for.
-type ahead struct {
+type prereadCandidate struct {
 	key key
 	c   web.Candidate
 }
@@ -117,12 +117,12 @@ func (f *Frontier) warm(id uint32, s web.HostState) *host {
 	domain := s.Host.Domain()
 	own := f.site(domain)
 	h := &host{
-		id: id, state: s, n: int(c.n), at: -1, place: -1, bound: -1, worst: unbounded(), loose: true, site: own,
-		share: c.share(), pages: s.Fetched, used: true,
+		id: id, state: s, queued: int(c.queued), heapIndex: -1, unseenIndex: -1, boundIndex: -1, worst: unbounded(), loose: true, site: own,
+		counts: c.counts(), pages: s.Fetched, used: true,
 	}
 	f.atHand(h)
 	delete(own.asleep, id)
-	if h.n > 0 {
+	if h.queued > 0 {
 		h.head = c.head
 		h.window.head = append(h.window.head, c.head)
 		if s.Fetched == 0 {
@@ -131,16 +131,16 @@ func (f *Frontier) warm(id uint32, s web.HostState) *host {
 	}
 	switch {
 	case c.is(coldReady):
-		f.cold.ready[c.class()].remove(int(c.at))
-		h.in = &f.ready[c.class()]
-		h.in.push(h)
+		f.cold.ready[c.class()].remove(int(c.heapIndex))
+		h.inHeap = &f.ready[c.class()]
+		h.inHeap.push(h)
 	case c.is(coldWaiting):
-		f.cold.waiting.remove(int(c.at))
+		f.cold.waiting.remove(int(c.heapIndex))
 		h.due = time.Unix(0, c.due).UTC()
-		h.in = &f.waiting
-		h.in.push(h)
+		h.inHeap = &f.waiting
+		h.inHeap.push(h)
 		if s.Down {
-			h.held = h.n
+			h.held = h.queued
 		}
 	}
 	c.flags &^= coldReady | coldWaiting
@@ -184,7 +184,7 @@ func (f *Frontier) warmSite(domain string, hash uint64) *site {
 func (s *site) take(id uint32, c *coldHost) {
 	s.hosts++
 	s.sleep(id, c)
-	is := c.share()
+	is := c.counts()
 	add := func(n *int, is bool) {
 		if is {
 			*n++
@@ -201,7 +201,7 @@ func (s *site) take(id uint32, c *coldHost) {
 
 // sleep notes that a host of the site is cold.
 func (s *site) sleep(id uint32, c *coldHost) {
-	if !c.share().names {
+	if !c.counts().names {
 		return
 	}
 	if s.asleep == nil {
@@ -250,8 +250,8 @@ func (f *Frontier) warmBest(c class) error {
 	return nil
 }
 
-// wakeCold moves cold hosts that have become due to those that are ready.
-func (f *Frontier) wakeCold() error {
+// advanceCold moves cold hosts that have become due to those that are ready.
+func (f *Frontier) advanceCold() error {
 	if f.cold == nil {
 		return nil
 	}
@@ -272,11 +272,11 @@ func (f *Frontier) wakeCold() error {
 			}
 			continue
 		}
-		q.remove(int(c.at))
+		q.remove(int(c.heapIndex))
 		c.flags &^= coldWaiting
 		if c.is(coldDown) {
 			f.down--
-			f.held -= int(c.n)
+			f.held -= int(c.queued)
 		}
 		if s != nil {
 			s.waiting--
@@ -305,10 +305,10 @@ func (f *Frontier) maybeCrowded(c *coldHost, s *site) bool {
 	}
 	fresh := 0
 	for id := range f.cold.chain(c.domain) {
-		if !f.cold.host(id).share().fresh {
+		if !f.cold.host(id).counts().fresh {
 			continue
 		}
-		if fresh++; fresh > f.crowd {
+		if fresh++; fresh > f.crowdLimit {
 			return true
 		}
 	}
@@ -372,31 +372,31 @@ func (f *Frontier) cool() error {
 
 // mayCool tells whether 56 bytes tell all that is to be known of a host.
 func (f *Frontier) mayCool(h *host) bool {
-	return !h.busy() && h.ports == nil && h.site.turns == nil && !h.dirty && h.bound < 0 && !h.first && (h.n == 0) == (h.in == nil)
+	return !h.busy() && h.ports == nil && h.site.turns == nil && !h.dirty && h.boundIndex < 0 && !h.wasUntried && (h.queued == 0) == (h.inHeap == nil)
 }
 
 // coolHost makes a host cold, if its time can be told. It changes no counts.
 func (f *Frontier) coolHost(h *host) (bool, error) {
 	c := f.cold.host(h.id)
 	due, ok := nanoseconds(h.due)
-	if h.in == &f.waiting && !ok {
+	if h.inHeap == &f.waiting && !ok {
 		return false, nil
 	}
-	if h.n > 0 {
-		k, err := f.shelf.peek(h, 0)
+	if h.queued > 0 {
+		k, err := f.backend.peek(h, 0)
 		if err != nil {
 			return false, err
 		}
 		c.head = k
 	}
-	c.n, c.due, c.flags = uint32(h.n), due, 0
-	if h.share.quick {
+	c.queued, c.due, c.flags = uint32(h.queued), due, 0
+	if h.counts.quick {
 		c.flags = coldQuick
 	}
 	c.set(&h.state, h.class())
-	if in := h.in; in != nil {
-		h.in = nil
-		in.remove(h.at)
+	if in := h.inHeap; in != nil {
+		h.inHeap = nil
+		in.remove(h.heapIndex)
 		if in == &f.waiting {
 			c.flags |= coldWaiting
 			f.cold.waiting.push(h.id)
@@ -406,7 +406,7 @@ func (f *Frontier) coolHost(h *host) (bool, error) {
 		}
 	}
 	s := h.site
-	if h.place >= 0 {
+	if h.unseenIndex >= 0 {
 		s.show(h, true)
 	}
 	s.sleep(h.id, c)
@@ -435,21 +435,21 @@ func (f *Frontier) addCold(s *web.HostState) (odd bool) {
 }
 
 // placeCold puts all hosts where they belong, once their links are counted. It is for the beginning, when no
-// moment was heard of and workers share nothing.
+// moment was given and workers share nothing.
 func (f *Frontier) placeCold() {
 	for id := range uint32(len(f.hosts)) {
 		c := f.cold.host(id)
 		if first, _ := f.cold.first(c.domain); first == id {
 			for o := range f.cold.chain(c.domain) {
-				if f.cold.host(o).n > 0 {
+				if f.cold.host(o).queued > 0 {
 					f.working++
 					break
 				}
 			}
 		}
-		f.queued += int(c.n)
+		f.queued += int(c.queued)
 		switch {
-		case c.n == 0:
+		case c.queued == 0:
 		case c.due == math.MinInt64:
 			f.coldReady(id)
 		default:
@@ -457,7 +457,7 @@ func (f *Frontier) placeCold() {
 			f.cold.waiting.push(id)
 			if c.is(coldDown) {
 				f.down++
-				f.held += int(c.n)
+				f.held += int(c.queued)
 			}
 		}
 	}
@@ -466,7 +466,7 @@ func (f *Frontier) placeCold() {
 // warmQueues brings all hosts to hand for which links wait.
 func (f *Frontier) warmQueues() error {
 	for id, h := range f.hosts {
-		if h == nil && f.cold.host(uint32(id)).n > 0 {
+		if h == nil && f.cold.host(uint32(id)).queued > 0 {
 			if _, err := f.at(uint32(id)); err != nil {
 				return err
 			}

@@ -19,9 +19,9 @@ type coldHost struct {
 	name, domain uint64 // hashes
 	head         key    // the best that waits; while ready or waiting
 	due          int64  // nanoseconds of Unix time; while waiting
-	next         uint32 // one more than the next host of its site, 0 = none
-	n            uint32 // links that wait
-	at           uint32 // its place in the heap it is in
+	nextOfSite   uint32 // one more than the next host of its site, 0 = none
+	queued       uint32 // links that wait
+	heapIndex    uint32 // its place in the heap it is in
 	flags        uint16
 }
 
@@ -50,7 +50,7 @@ func newCold(store hostStore, most int) *cold {
 	c := &cold{store: store, seed: maphash.MakeSeed(), most: most}
 	moved := func(id uint32, i int) {
 		if i >= 0 {
-			c.host(id).at = uint32(i)
+			c.host(id).heapIndex = uint32(i)
 		}
 	}
 	for i := range c.ready {
@@ -76,7 +76,7 @@ func (c *cold) add(id uint32, name web.Host, domain string) *coldHost {
 	*h = coldHost{name: c.hash(string(name)), domain: c.hash(domain)}
 	c.names.add(id, h.name, func(id uint32) uint64 { return c.host(id).name })
 	if first, ok := c.first(h.domain); ok {
-		h.next, c.host(first).next = c.host(first).next, id+1
+		h.nextOfSite, c.host(first).nextOfSite = c.host(first).nextOfSite, id+1
 	} else {
 		c.domains.add(id, h.domain, func(id uint32) uint64 { return c.host(id).domain })
 	}
@@ -93,7 +93,7 @@ func (c *cold) chain(domain uint64) func(yield func(id uint32) bool) {
 	return func(yield func(id uint32) bool) {
 		id, ok := c.first(domain)
 		for ok && yield(id) {
-			next := c.host(id).next
+			next := c.host(id).nextOfSite
 			id, ok = next-1, next > 0
 		}
 	}
@@ -133,13 +133,13 @@ func (h *coldHost) is(flag uint16) bool { return h.flags&flag != 0 }
 func (h *coldHost) class() class { return class(h.flags & coldClass) }
 
 // share is what the host adds to the counts of its site.
-func (h *coldHost) share() (s share) {
-	s.working, s.proven = h.n > 0, h.is(coldProven)
-	s.names = h.n > 0 && h.is(coldUntried)
+func (h *coldHost) counts() (s hostCounts) {
+	s.working, s.proven = h.queued > 0, h.is(coldProven)
+	s.names = h.queued > 0 && h.is(coldUntried)
 	s.fresh = s.names && !h.is(coldFailed)
 	s.quick = h.is(coldQuick)
 	if h.is(coldYoung) {
-		s.links = int(h.n)
+		s.links = int(h.queued)
 	}
 	return s
 }

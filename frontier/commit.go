@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// change is how what was done to a shelf since the last commit is to be committed.
+// change says how to commit what was done to a backend since the last commit.
 type change struct {
 	next  uint64 // the number of the next entry
 	quick bool   // it need not be handed to the operating system before the next other one
@@ -20,7 +20,7 @@ type change struct {
 	safe  bool
 }
 
-// writing is a commit on its way to the disk. Whoever decides goes on meanwhile:
+// pendingCommit is a commit that is being written. The caller goes on meanwhile:
 //
 //	Commit ─► plan ─► batch ─┬─► the caller
 //	                         └┄► First ─► the ledger's block ─► the store's log ─► the witness
@@ -29,9 +29,9 @@ type change struct {
 // What the caller asks of the store before that has ended waits for it, but for links of the
 // last commits, which are in memory: see recent. The files of the seen-set change while nothing is
 // on its way.
-type writing struct {
+type pendingCommit struct {
 	change
-	before *writing // that has to end before; nil = none
+	before *pendingCommit // that has to end before; nil = none
 	batch  *pebble.Batch
 	ledger *ledger
 	block  []byte // for the ledger; at, its place there
@@ -47,8 +47,8 @@ type writing struct {
 // Bounds of the commits that are on their way: more pages than come while a slow disk is synced,
 // of which each has some tens of kilobytes.
 const (
-	mostWritings     = 64
-	mostWritingBytes = 16 << 20 // a larger one is alone
+	mostPending      = 64
+	mostPendingBytes = 16 << 20 // a larger one is alone
 )
 
 // commit ends a change.
@@ -72,7 +72,7 @@ func (d *disk) handOver(c change) error {
 	if c.first == nil && !c.safe && d.batch.Empty() && len(d.ledger.block) == 0 && c.next == m.next && d.ledger.size == m.size {
 		return d.await(math.MaxInt)
 	}
-	if err := d.room(d.batch.Len()); err != nil {
+	if err := d.checkSpace(d.batch.Len()); err != nil {
 		return err
 	}
 	settled := false
@@ -95,7 +95,7 @@ func (d *disk) handOver(c change) error {
 		return err
 	}
 	m = d.planned()
-	w := &writing{change: c, batch: d.batch, ledger: d.ledger, began: make(chan struct{}), done: make(chan struct{})}
+	w := &pendingCommit{change: c, batch: d.batch, ledger: d.ledger, began: make(chan struct{}), done: make(chan struct{})}
 	w.block, w.at = d.ledger.cut()
 	w.bytes = w.batch.Len() + len(w.block)
 	m.size, m.records, m.next = d.ledger.size, d.ledger.records, c.next
@@ -119,14 +119,14 @@ func (d *disk) handOver(c change) error {
 	}
 	w.meta = m
 	w.quick = c.quick && !settled && !rotates
-	if n := len(d.writings); n > 0 {
-		w.before = d.writings[n-1]
+	if n := len(d.pending); n > 0 {
+		w.before = d.pending[n-1]
 	}
 	if d.batch = d.spare; d.batch == nil {
 		d.batch = d.db.NewBatch()
 	}
 	d.spare = nil
-	d.writings = append(d.writings, w)
+	d.pending = append(d.pending, w)
 	go d.write(w)
 	if settled || rotates {
 		if err := d.await(0); err != nil {
@@ -149,8 +149,8 @@ func (d *disk) handOver(c change) error {
 
 // mostBeside is how many commits may be on their way beside one of so many bytes.
 func (d *disk) mostBeside(bytes int) (n int) {
-	for _, w := range slices.Backward(d.writings) {
-		if bytes += w.bytes; n == mostWritings-1 || bytes > mostWritingBytes {
+	for _, w := range slices.Backward(d.pending) {
+		if bytes += w.bytes; n == mostPending-1 || bytes > mostPendingBytes {
 			break
 		}
 		n++
@@ -160,14 +160,14 @@ func (d *disk) mostBeside(bytes int) (n int) {
 
 // planned is the store's record as the last commit leaves it, whether it is written or not.
 func (d *disk) planned() meta {
-	if n := len(d.writings); n > 0 {
-		return d.writings[n-1].meta
+	if n := len(d.pending); n > 0 {
+		return d.pending[n-1].meta
 	}
 	return d.meta
 }
 
 // write writes a commit. The store may end the goroutine, or never return: see halt.
-func (d *disk) write(w *writing) {
+func (d *disk) write(w *pendingCommit) {
 	w.err = errHalted
 	began := false
 	defer func() {
@@ -205,7 +205,7 @@ func (d *disk) write(w *writing) {
 }
 
 // store hands a commit to the operating system, or to the platter where it is to be safe.
-func (d *disk) store(w *writing, state map[string][]byte) error {
+func (d *disk) store(w *pendingCommit, state map[string][]byte) error {
 	for _, name := range sortedNames(state) {
 		setState(w.batch, name, state[name])
 	}
@@ -240,7 +240,7 @@ func (d *disk) store(w *writing, state map[string][]byte) error {
 	if w.safe {
 		synced = w.meta.turn
 	}
-	if err := d.witness.write(testimony{w.meta.turn, synced}); err != nil {
+	if err := d.witness.write(witnessRecord{w.meta.turn, synced}); err != nil {
 		return err
 	}
 	if w.safe {
@@ -249,7 +249,7 @@ func (d *disk) store(w *writing, state map[string][]byte) error {
 	return nil
 }
 
-func (w *writing) writeBlock() error {
+func (w *pendingCommit) writeBlock() error {
 	if len(w.block) == 0 {
 		return nil
 	}
@@ -263,12 +263,12 @@ func (w *writing) writeBlock() error {
 // error, once no First is running any more; those behind it are not written. So does every later
 // call.
 func (d *disk) await(most int) error {
-	for d.failed == nil && len(d.writings) > 0 {
-		w := d.writings[0]
+	for d.failed == nil && len(d.pending) > 0 {
+		w := d.pending[0]
 		select {
 		case <-w.done:
 		default:
-			if len(d.writings) <= most {
+			if len(d.pending) <= most {
 				if err := d.halt.err(); err != nil {
 					return d.fail(err)
 				}
@@ -287,7 +287,7 @@ func (d *disk) await(most int) error {
 		if w.err != nil {
 			return d.fail(cmp.Or(d.halt.err(), w.err))
 		}
-		d.writings = slices.Delete(d.writings, 0, 1)
+		d.pending = slices.Delete(d.pending, 0, 1)
 		if w.block != nil {
 			d.ledger.spare = w.block[:0]
 		}
@@ -307,10 +307,10 @@ const mostSpare = 1 << 20
 // fail makes an error the answer to all that is asked from now on. What is on its way is
 // forgotten, and no First is running any more when it returns.
 func (d *disk) fail(err error) error {
-	for _, w := range d.writings {
+	for _, w := range d.pending {
 		<-w.began
 	}
-	d.writings = nil
+	d.pending = nil
 	if d.failed == nil {
 		if d.failed = err; !errors.As(err, new(*writeError)) {
 			d.failed = &writeError{err, false}
@@ -327,7 +327,7 @@ func (d *disk) unwritten(most int) (n int, err error) {
 	}
 	count := func() {
 		n = 0
-		for _, w := range d.writings {
+		for _, w := range d.pending {
 			if w.first != nil {
 				n++
 			}
@@ -337,7 +337,7 @@ func (d *disk) unwritten(most int) (n int, err error) {
 		return 0, err
 	}
 	for count(); n > most; count() {
-		if err := d.await(len(d.writings) - 1); err != nil {
+		if err := d.await(len(d.pending) - 1); err != nil {
 			return 0, err
 		}
 	}

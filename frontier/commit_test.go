@@ -83,7 +83,7 @@ func TestWrittenLater(t *testing.T) {
 	}{{disk, turns - 1}, {lost, turns - 2}} {
 		f, err := frontier.OpenOn(c.disk, dir, frontier.Options{})
 		if err != nil {
-			// The witness has heard of the turn behind the safe one.
+			// The witness has recorded the turn behind the safe one.
 			var d *frontier.DamageError
 			if !errors.As(err, &d) || !d.Unsynced {
 				t.Fatal(err)
@@ -105,9 +105,9 @@ func TestWrittenLater(t *testing.T) {
 	}
 }
 
-// Rescore does the same after Foresee and without, also with what changed since the links were
+// Rescore does the same after Prescore and without, also with what changed since the links were
 // read.
-func TestForesee(t *testing.T) {
+func TestPrescore(t *testing.T) {
 	ctx := context.Background()
 	score := func(c *web.Candidate) float64 { return float64(len(c.URL.String())*7%11) + float64(c.Features[0]) }
 	run := func(foresee bool) (order []string) {
@@ -124,7 +124,7 @@ func TestForesee(t *testing.T) {
 			counted := func(c *web.Candidate) float64 { asked++; return score(c) }
 			for from, again := []byte(nil), true; again; again = from != nil {
 				if foresee {
-					f.Foresee(40, score)
+					f.Prescore(40, score)
 				}
 				if from, err = f.Rescore(ctx, from, 40, counted); err != nil {
 					t.Fatal(err)
@@ -149,7 +149,7 @@ func TestForesee(t *testing.T) {
 		return order
 	}
 	if with, without := run(true), run(false); !slices.Equal(with, without) {
-		t.Errorf("leased with Foresee\n%s\nand without\n%s", with, without)
+		t.Errorf("leased with Prescore\n%s\nand without\n%s", with, without)
 	}
 }
 

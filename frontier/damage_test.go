@@ -145,19 +145,19 @@ func damage(t *testing.T, fs vfs.FS, r *rand.Rand) (what, name string, was []byt
 	switch at := r.IntN(max(len(b), 1)); how {
 	case 0:
 		b[at] ^= 1 << r.IntN(8)
-		write(t, fs, name, b)
+		storedWrite(t, fs, name, b)
 		return fmt.Sprintf("a bit of byte %d of %d of %s flipped", at, len(b), name), name, was
 	case 1:
-		write(t, fs, name, b[:at])
+		storedWrite(t, fs, name, b[:at])
 		return fmt.Sprintf("%s cut at %d of %d", name, at, len(b)), name, was
 	case 2:
 		end := min(len(b), at+1+r.IntN(5000))
 		clear(b[at:end])
-		write(t, fs, name, b)
+		storedWrite(t, fs, name, b)
 		return fmt.Sprintf("%s zeroed from %d to %d of %d", name, at, end, len(b)), name, was
 	case 3:
 		clear(b)
-		write(t, fs, name, b)
+		storedWrite(t, fs, name, b)
 		return fmt.Sprintf("%s zeroed, %d bytes", name, len(b)), name, was
 	default:
 		if err := fs.Remove(name); err != nil {
@@ -251,7 +251,7 @@ func TestDamagedFiles(t *testing.T) {
 				t.Logf("%s → %v", what, got.err)
 			}
 			if got.lines == nil { // what Open refuses is whole again once the file is put back
-				write(t, fs, name, was)
+				storedWrite(t, fs, name, was)
 				if lines, err := content(fs, dir); err != nil || !slices.Equal(lines, want) {
 					t.Errorf("seed %d: %s: refused (%v); put back: %d lines of %d, %v", seed, what, got.err, len(lines), len(want), err)
 				}

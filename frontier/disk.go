@@ -14,31 +14,31 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// disk is a shelf of files: the store has the queues, ledgers and runs the
+// disk is a backend of files: the store has the queues, ledgers and runs the
 // seen-set, and the witness says how far these had come. A candidate that is
 // leased stays in the store until its lease ends: leasing writes nothing.
 type disk struct {
-	dir     string
-	fs      *lazyFS
-	halt    *halt
-	lock    *pebble.Lock
-	db      *pebble.DB
-	ledger  *ledger // the newest; ledgers guards the pointer against who syncs it
-	ledgers sync.Mutex
-	witness *witness
-	meta    meta // as committed
-	seen    *seenSet
-	cold    *cold // of the frontier, whose memory goes with the files
-	most    int   // recentMost, less in tests
-	job     *job  // nil = none
-	opened  bool  // files that no commit speaks of are removed: others may be written in the background
+	dir        string
+	fs         *lazyFS
+	halt       *halt
+	lock       *pebble.Lock
+	db         *pebble.DB
+	ledger     *ledger // the newest; ledgers guards the pointer against who syncs it
+	ledgers    sync.Mutex
+	witness    *witness
+	meta       meta // as committed
+	seen       *seenSet
+	cold       *cold // of the frontier, whose memory goes with the files
+	tableLimit int   // recentMost, less in tests
+	job        *job  // nil = none
+	opened     bool  // files that no commit speaks of are removed: others may be written in the background
 	// What the store speaks of no more.
 	obsolete []string // files
 	unused   []*run
 	batch    *pebble.Batch
-	spare    *pebble.Batch // an empty one; nil = none
-	writings []*writing    // commits on their way, the oldest first
-	failed   error         // why no commit is written any more; nil = they are
+	spare    *pebble.Batch    // an empty one; nil = none
+	pending  []*pendingCommit // commits on their way, the oldest first
+	failed   error            // why no commit is written any more; nil = they are
 	// rewritten tells that a link carries something else at its old key, and that no commit has
 	// followed.
 	rewritten bool
@@ -48,7 +48,7 @@ type disk struct {
 	// looked at.
 	unchecked   int64
 	unwitnessed error    // see Frontier.Unwitnessed
-	moved       int      // links that were given another key since tidy last wrote out
+	moved       int      // links that were given another key since flushMoved last wrote out
 	puttingBack bool     // there is a statePutBack
 	records     []record // of rescore, used again
 	hashes      []uint64 // likewise, of several marks
@@ -74,7 +74,7 @@ func (d *disk) ledgerName(n uint64) string { return d.path(ledgerRef{number: n}.
 func (d *disk) mark(u web.URL) (mark, error) {
 	m, err := d.seen.get(hashOf(u))
 	if err != nil {
-		err = d.met(err)
+		err = d.readError(err)
 	}
 	return m, err
 }
@@ -88,7 +88,7 @@ func (d *disk) marks(of []web.Candidate, to []mark) ([]mark, error) {
 	for _, h := range d.hashes {
 		m, err := d.seen.get(h)
 		if err != nil {
-			return to, d.met(err)
+			return to, d.readError(err)
 		}
 		to = append(to, m)
 	}
@@ -113,10 +113,10 @@ func (d *disk) hostState(id uint32) (s web.HostState, err error) {
 	}
 	value, closer, err := d.db.Get(appendHostKey(d.buf[:0], id))
 	if err != nil {
-		return s, d.met(fmt.Errorf("host %d: %w", id, err))
+		return s, d.readError(fmt.Errorf("host %d: %w", id, err))
 	}
 	s, err = parseHost(value)
-	return s, d.met(errors.Join(err, closer.Close()))
+	return s, d.readError(errors.Join(err, closer.Close()))
 }
 
 func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
@@ -125,7 +125,7 @@ func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
 	}
 	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{hostPrefix}, UpperBound: []byte{hostPrefix + 1}})
 	if err != nil {
-		return d.met(err)
+		return d.readError(err)
 	}
 	id := uint32(0)
 	for it.First(); it.Valid(); it.Next() {
@@ -137,22 +137,22 @@ func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
 			err = do(id, s)
 		}
 		if err != nil {
-			return errors.Join(d.met(err), it.Close())
+			return errors.Join(d.readError(err), it.Close())
 		}
 		id++
 	}
-	return d.met(it.Close())
+	return d.readError(it.Close())
 }
 
 func (d *disk) put(h *host, k key, c *web.Candidate) {
-	d.window(h).put(k, h.n)
+	d.window(h).put(k, h.queued)
 	d.buf = appendCandidate(d.buf[:0], c)
 	d.recent.put(k, d.buf)
 	d.set(h, k, d.buf)
 }
 
 func (d *disk) set(h *host, k key, value []byte) {
-	h.ahead = nil
+	h.preread = nil
 	d.changed(h, k, value)
 	op := d.batch.SetDeferred(candidateKeySize, len(value))
 	appendCandidateKey(op.Key[:0], h.id, k)
@@ -181,14 +181,14 @@ func (d *disk) take(h *host, k key, u web.URL) {
 
 func (d *disk) erase(h *host) {
 	delete(d.seen.out, d.window(h).out)
-	d.delete(h, h.out)
+	d.delete(h, h.leasedKey)
 }
 
 func (d *disk) rekey(h *host, from, to key, c *web.Candidate) {
 	d.remove(h, from)
-	h.n--
+	h.queued--
 	d.put(h, to, c)
-	h.n++
+	h.queued++
 	d.setMark(c.URL, mark{to, waiting}, h, false)
 }
 
@@ -226,21 +226,23 @@ func (d *disk) state(name string) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, d.met(err)
+		return nil, d.readError(err)
 	}
 	return append([]byte{}, value...), closer.Close()
 }
 
-// met is an error that reading the store met, or why no commit is written any more.
-func (d *disk) met(err error) error {
+// readError is the error to return after reading the store gave err: why no commit is written
+// any more, if that is so, or damage.
+func (d *disk) readError(err error) error {
 	if lasting := cmp.Or(d.failed, d.halt.err()); lasting != nil {
 		return lasting
 	}
 	return damageOf(d.queue(), err)
 }
 
-// room looks now and then whether the disk has room for n bytes more.
-func (d *disk) room(n int) error {
+// checkSpace is an error if the disk lacks space for n bytes more. It looks after every
+// checkEvery bytes.
+func (d *disk) checkSpace(n int) error {
 	if d.unchecked -= int64(n); d.unchecked > 0 {
 		return nil
 	}
@@ -280,7 +282,7 @@ func (d *disk) syncCommitted() error {
 	if err != nil {
 		return err
 	}
-	if err := d.witness.write(testimony{d.meta.turn, d.meta.turn}); err != nil {
+	if err := d.witness.write(witnessRecord{d.meta.turn, d.meta.turn}); err != nil {
 		return err
 	}
 	return d.witness.file.Sync()
@@ -294,14 +296,14 @@ func (d *disk) peek(h *host, i int) (key, error) {
 		}
 	}
 	if i >= len(w.head) {
-		return key{}, d.met(fmt.Errorf("host %s should have %d links waiting and has %d: %w", h.state.Host, h.n, len(w.head), errDamaged))
+		return key{}, d.readError(fmt.Errorf("host %s should have %d links waiting and has %d: %w", h.state.Host, h.queued, len(w.head), errDamaged))
 	}
 	return w.head[i], nil
 }
 
 // fill reads the best keys of a host into its window.
 func (d *disk) fill(h *host, w *window) (err error) {
-	defer func() { err = d.met(err) }()
+	defer func() { err = d.readError(err) }()
 	from := w.low
 	if n := len(w.head); n > 0 {
 		from = w.head[n-1]
@@ -321,7 +323,7 @@ func (d *disk) fill(h *host, w *window) (err error) {
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
-		if n := len(w.head); k != h.out && (n == 0 || w.head[n-1].before(k)) {
+		if n := len(w.head); k != h.leasedKey && (n == 0 || w.head[n-1].before(k)) {
 			w.head = append(w.head, k)
 		}
 	}
@@ -341,7 +343,7 @@ func (d *disk) iter(h *host) (*pebble.Iterator, error) {
 
 func (d *disk) worst(h *host, bound key) (key, bool, error) {
 	w := d.window(h)
-	if n := len(w.head); n > 0 && n == h.n { // all of them
+	if n := len(w.head); n > 0 && n == h.queued { // all of them
 		if bound.seq != 0 {
 			n = search(w.head, bound)
 		}
@@ -367,7 +369,7 @@ func (d *disk) worst(h *host, bound key) (key, bool, error) {
 // fillTail reads keys worse than those in the tail's front, and returns how
 // many of the tail's keys are before bound then.
 func (d *disk) fillTail(h *host, t *tail, bound key) (_ int, err error) {
-	defer func() { err = d.met(err) }()
+	defer func() { err = d.readError(err) }()
 	it, err := d.iter(h)
 	if err != nil {
 		return 0, err
@@ -387,7 +389,7 @@ func (d *disk) fillTail(h *host, t *tail, bound key) (_ int, err error) {
 		if err != nil {
 			return 0, errors.Join(err, it.Close())
 		}
-		if k != h.out {
+		if k != h.leasedKey {
 			read = append(read, k)
 		}
 	}
@@ -400,8 +402,8 @@ func (d *disk) fillTail(h *host, t *tail, bound key) (_ int, err error) {
 }
 
 func (d *disk) load(h *host, k key) (web.Candidate, error) {
-	if a := h.ahead; a != nil && a.key == k {
-		h.ahead = nil
+	if a := h.preread; a != nil && a.key == k {
+		h.preread = nil
 		return a.c, nil
 	}
 	if c, ok := d.ahead.has(h.id, k); ok {
@@ -409,21 +411,21 @@ func (d *disk) load(h *host, k key) (web.Candidate, error) {
 	}
 	if value := d.recent.get(k); value != nil {
 		c, err := parseCandidate(value, k)
-		return c, d.met(err)
+		return c, d.readError(err)
 	}
 	d.buf = appendCandidateKey(d.buf[:0], h.id, k)
 	value, closer, err := d.db.Get(d.buf)
-	if errors.Is(err, pebble.ErrNotFound) && len(d.writings) > 0 { // it is on its way
+	if errors.Is(err, pebble.ErrNotFound) && len(d.pending) > 0 { // it is on its way
 		if err := d.await(0); err != nil {
 			return web.Candidate{}, err
 		}
 		value, closer, err = d.db.Get(d.buf)
 	}
 	if err != nil {
-		return web.Candidate{}, d.met(fmt.Errorf("a link of host %s: %w", h.state.Host, err))
+		return web.Candidate{}, d.readError(fmt.Errorf("a link of host %s: %w", h.state.Host, err))
 	}
 	c, err := parseCandidate(value, k)
-	return c, d.met(errors.Join(err, closer.Close()))
+	return c, d.readError(errors.Join(err, closer.Close()))
 }
 
 func (d *disk) each(h *host, do func(k key, c *web.Candidate) error) error {
@@ -441,7 +443,7 @@ func (d *disk) each(h *host, do func(k key, c *web.Candidate) error) error {
 // k on, of all when k is zero, until do wants no more: it returns the key that
 // do did not want.
 func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err error)) (_ key, err error) {
-	defer func() { err = d.met(err) }()
+	defer func() { err = d.readError(err) }()
 	it, err := d.iter(h)
 	if err != nil {
 		return key{}, err
@@ -455,7 +457,7 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 	for ; ok; ok = it.Next() {
 		_, k, err := parseCandidateKey(it.Key())
 		more := true
-		if err == nil && k != h.out {
+		if err == nil && k != h.leasedKey {
 			more, err = do(k, it.Value())
 		}
 		if err != nil {
@@ -468,7 +470,7 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 	return key{}, it.Close()
 }
 
-func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, foreseen *float64) (float64, error)) (next key, looked int, err error) {
+func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
 	var all []key // as they are in the end, where they are few
 	moved := d.records[:0]
@@ -483,11 +485,11 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, fo
 		}
 		d.records = moved
 	}()
-	few := from.seq == 0 && h.n <= headSize
-	again := func(was key, value []byte, c *web.Candidate, foreseen *float64) error {
+	few := from.seq == 0 && h.queued <= headSize
+	again := func(was key, value []byte, c *web.Candidate, prescored *float64) error {
 		looked++
 		before := *c
-		p, err := score(c, foreseen)
+		p, err := score(c, prescored)
 		if err != nil {
 			return err
 		}
@@ -500,7 +502,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, fo
 		if is := (key{p, was.seq}); is != was {
 			d.recent.move(was, is)
 			w.remove(was)
-			w.put(is, h.n-1)
+			w.put(is, h.queued-1)
 			d.delete(h, was)
 			d.set(h, is, value)
 			moved = append(moved, record{hashOf(c.URL), mark{is, waiting}.tag(), h.id})
@@ -519,24 +521,24 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, fo
 	ahead := d.ahead
 	links, whole, err := ahead.of(h.id, from)
 	if err != nil {
-		return key{}, 0, d.met(err)
+		return key{}, 0, d.readError(err)
 	}
 	// It need not note what changes here: this host is not asked for before it is read again.
 	d.ahead = nil
 	defer func() { d.ahead = ahead }()
 	for i := range links {
 		l := &links[i]
-		if l.key == h.out {
+		if l.key == h.leasedKey {
 			continue
 		}
 		if looked == n {
 			return l.key, looked, nil
 		}
-		var foreseen *float64
+		var prescored *float64
 		if l.scored {
-			foreseen = &l.score
+			prescored = &l.score
 		}
-		if err := again(l.key, l.value, &l.c, foreseen); err != nil {
+		if err := again(l.key, l.value, &l.c, prescored); err != nil {
 			return key{}, looked, err
 		}
 		from = key{l.prio, l.seq + 1} // behind it
@@ -557,7 +559,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, fo
 	return next, looked, err
 }
 
-// When tidy writes out. Four bounds both sides: a look for the next link steps over about four
+// When flushMoved writes out. Four bounds both sides: a look for the next link steps over about four
 // dead entries for each live one at most, and in a file that is written out a link stands once
 // for at least four times that links were moved. With fewer than 8192 moves the dead entries are few in
 // any case, and a small crawl that scores anew after each page would write a file every few
@@ -565,16 +567,16 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, fo
 // docs/results/flagship.md, "What it costs", has processor time and disk of whole crawls before and
 // with these two values; it has no others.
 const (
-	tidyPerLink = 4    // moves for each link that waits
-	tidyAfter   = 8192 // moves at the least
+	flushPerLink = 4    // moves for each link that waits
+	flushAfter   = 8192 // moves at the least
 )
 
-// tidy begins to write out what the store holds in memory once enough links were
+// flushMoved begins to write out what the store holds in memory once enough links were
 // moved. Where a learning scorer scores few links anew often, the memory, which is written
 // out at 64 MiB otherwise, holds many dead entries for each live one: every look for the
 // next link steps over them, and the log keeps them all.
-func (d *disk) tidy(waiting int) error {
-	if d.moved < max(tidyAfter, tidyPerLink*waiting) {
+func (d *disk) flushMoved(waiting int) error {
+	if d.moved < max(flushAfter, flushPerLink*waiting) {
 		return nil
 	}
 	d.moved = 0

@@ -185,7 +185,7 @@ func read(t *testing.T, fs vfs.FS, name string) []byte {
 	return b
 }
 
-func write(t *testing.T, fs vfs.FS, name string, b []byte) {
+func storedWrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 	t.Helper()
 	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -223,7 +223,7 @@ func TestDamagedLedger(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			fs := filled(t)
-			write(t, fs, ledger, x.damage(read(t, fs, ledger)))
+			storedWrite(t, fs, ledger, x.damage(read(t, fs, ledger)))
 			f, err := frontier.OpenOn(fs, dir, frontier.Options{})
 			if x.says != "" {
 				if err == nil || !strings.Contains(err.Error(), x.says) || !strings.Contains(err.Error(), ledger) {

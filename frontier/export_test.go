@@ -68,7 +68,7 @@ func Asleep(f *Frontier) (wrong string) {
 		n := 0
 		for id := range f.cold.chain(f.cold.hash(domain)) {
 			_, asleep := s.asleep[id]
-			if asleep != (f.hosts[id] == nil && f.cold.host(id).share().names) {
+			if asleep != (f.hosts[id] == nil && f.cold.host(id).counts().names) {
 				wrong += fmt.Sprintf("host %d of %s: asleep %t\n", id, domain, asleep)
 			}
 			if asleep {
@@ -83,16 +83,16 @@ func Asleep(f *Frontier) (wrong string) {
 }
 
 // Crowd sets the number of names beyond which a site is crowded.
-func Crowd(f *Frontier, names int) { f.crowd = names }
+func Crowd(f *Frontier, names int) { f.crowdLimit = names }
 
 // Working tells whether something is written or removed in the background.
-func Working(f *Frontier) bool { return f.shelf.(*disk).job != nil }
+func Working(f *Frontier) bool { return f.backend.(*disk).job != nil }
 
 // Evict forgets the links that are in memory although the store has them.
-func Evict(f *Frontier) { f.shelf.(*disk).recent = recentLinks{} }
+func Evict(f *Frontier) { f.backend.(*disk).recent = recentLinks{} }
 
 // Halt has the store stand still, as an error of it in the background does.
-func Halt(f *Frontier, err error) { f.shelf.(*disk).halt.stop(err) }
+func Halt(f *Frontier, err error) { f.backend.(*disk).halt.stop(err) }
 
 // Forgetful makes a frontier one that was Repaired.
-func Forgetful(f *Frontier) { f.shelf.(*disk).meta.forgetful = true }
+func Forgetful(f *Frontier) { f.backend.(*disk).meta.forgetful = true }

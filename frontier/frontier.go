@@ -1,6 +1,6 @@
 // Package frontier holds the links that wait to be fetched: in memory for
 // simulations and tests, on disk for crawls. Both are the same Frontier over
-// different shelves, and both give the same leases for the same calls.
+// different backends, and both give the same leases for the same calls.
 //
 // # The life of an address
 //
@@ -97,21 +97,21 @@ type Options struct {
 
 const defaultMaxPerHost = 10_000
 
-// rescoreTries is how many candidates late re-scoring looks at for one lease.
+// rescoreTries is how many candidates are scored anew for one lease at most.
 const rescoreTries = 8
 
 // Frontier holds links by host and gives out the best of those whose host is
-// due. One goroutine calls it. After an error of the shelf below (a full or
+// due. One goroutine calls it. After an error of its backend (a full or
 // broken disk) every call returns that error: what is on disk is the last
 // committed Turn, and opening it again goes on from there.
 type Frontier struct {
-	max    int // candidates of a host
-	all    int // candidates of all hosts
-	short  bool
-	shelf  shelf
-	byName map[web.Host]*host // those at hand
-	hosts  []*host            // by id; nil = cold
-	cold   *cold              // nil: all are at hand
+	maxPerHost int // candidates of a host
+	maxQueued  int // candidates of all hosts
+	shortest   bool
+	backend    backend
+	byName     map[web.Host]*host // those at hand
+	hosts      []*host            // by id; nil = cold
+	cold       *cold              // nil: all are at hand
 	// ready holds the hosts that are due, by class, and waiting those that are
 	// not; see share.go for those that are due and have no turn. A host without
 	// waiting candidates, or busy, is in none.
@@ -119,7 +119,7 @@ type Frontier struct {
 	waiting heap[*host]
 	leased  map[web.URL]*host
 	next    uint64    // the next entry's number
-	now     time.Time // the latest moment heard of
+	now     time.Time // the latest moment that a caller gave
 	queued  int
 	spread  histogram // of what is queued
 	// Of what is queued in other workers of the crawl; nil = nothing.
@@ -139,24 +139,24 @@ type Frontier struct {
 
 // shareState is what share.go goes by.
 type shareState struct {
-	names      int               // Options.MaxNames
-	crowd      int               // names beyond which a site is crowded
+	nameLimit  int               // Options.MaxNames
+	crowdLimit int               // names beyond which a site is crowded
 	sites      map[string]*site  // by domain; those at hand
 	siteByHash map[uint64]*site  // the same by cold.hash of the domain, unless all are at hand
 	ports      map[string]*ports // by name, of those with several
 	workers    int               // 0 = as many as are asked for
 	delay      time.Duration
 	quick      int             // quick hosts with links
-	tries      int             // untried hosts that were leased from
+	triedHosts int             // untried hosts that were leased from
 	slowTries  uint32          // the last 32 of them, a bit each: it was slow
 	lags       bool            // one has not answered for long
 	working    int             // sites with links
-	out        [numClasses]int // hosts leased
+	leasedOf   [numClasses]int // hosts leased
 	lined      []*site         // that have a line, and maybe some that had one
 	inLine     int             // hosts in lines
-	last       [lookBack]*site // of the last leases, those of lines
+	lastLeases [lookBack]*site // of the last leases, those of lines
 	leases     int
-	aside      []*host // that yield for the rest of a Lease
+	yielding   []*host // that yield for the rest of a Lease
 	yieldless  bool    // nobody else is ready
 	endedPorts []*ports
 	endedTurns []*site
@@ -170,38 +170,38 @@ type trimState struct {
 
 // host is a host that a link or a Turn named.
 type host struct {
-	id    uint32
-	state web.HostState
-	n     int          // candidates waiting
-	out   key          // of the leased candidate; zero unless busy
-	head  key          // best waiting candidate, while ready
-	in    *heap[*host] // ready, waiting or the line of its site; nil = none
-	at    int          // index there
-	due   time.Time    // while in waiting
-	held  int          // n, while counted in Frontier.held
+	id        uint32
+	state     web.HostState
+	queued    int          // candidates waiting
+	leasedKey key          // of the leased candidate; zero unless busy
+	head      key          // best waiting candidate, while ready
+	inHeap    *heap[*host] // ready, waiting or the line of its site; nil = none
+	heapIndex int          // index there
+	due       time.Time    // while in waiting
+	held      int          // n, while counted in Frontier.held
 
-	site  *site
-	ports *ports // nil without fellows
-	share share
-	kind  class     // while busy
-	turn  bool      // busy by a turn of its site
-	given time.Time // when it was leased from, while busy
-	first bool      // it was untried, and the lease has ended in this Turn
-	place int       // in site.unseen, -1 = not there
-	pages int       // fetched, as the line of its site is ordered by
+	site        *site
+	ports       *ports // nil without fellows
+	counts      hostCounts
+	leasedAs    class     // while busy
+	byTurn      bool      // busy by a turn of its site
+	given       time.Time // when it was leased from, while busy
+	wasUntried  bool      // it was untried, and the lease has ended in this Turn
+	unseenIndex int       // in site.unseen, -1 = not there
+	pages       int       // fetched, as the line of its site is ordered by
 
-	window window // of the shelf on disk
-	ahead  *ahead // likewise; nil = none
-	used   bool   // asked for since cool looked at it
+	window  window            // of the backend on disk
+	preread *prereadCandidate // likewise; nil = none
+	used    bool              // asked for since cool looked at it
 
-	worst key  // no waiting candidate is worse
-	loose bool // and maybe none is as bad
-	rank  key  // worst, as Frontier.worst is ordered by
-	bound int  // index there, -1 = not there
-	dirty bool // in Frontier.dirty
+	worst      key  // no waiting candidate is worse
+	loose      bool // and maybe none is as bad
+	rank       key  // worst, as Frontier.worst is ordered by
+	boundIndex int  // index there, -1 = not there
+	dirty      bool // in Frontier.dirty
 }
 
-func (h *host) busy() bool { return h.out.seq != 0 }
+func (h *host) busy() bool { return h.leasedKey.seq != 0 }
 
 // mark is what the frontier knows of an address.
 type mark struct {
@@ -218,10 +218,10 @@ const (
 	dropped
 )
 
-// shelf keeps what a frontier decides. Its methods between two commits are one
+// backend keeps what a frontier decides. Its methods between two commits are one
 // change, that commit makes durable whole or not at all. peek, worst, load and
 // each see committed changes only.
-type shelf interface {
+type backend interface {
 	// mark returns what is known of an address, and setMark changes it; h is
 	// the host of a waiting address, before or after the change; fresh tells that
 	// nothing is known of it.
@@ -245,9 +245,9 @@ type shelf interface {
 	setHost(h *host)
 	setState(name string, value []byte)
 	// putBack notes that late re-scoring has looked at so many candidates for one lease, best
-	// the best of them, and turned that the turn has come which follows it; see putback.go.
+	// the best of them, and forgetPutBack that the turn has come which follows it; see putback.go.
 	putBack(tries int, best web.URL)
-	turned()
+	forgetPutBack()
 	// commit ends the change. An error of one that is written later is that of a later call.
 	commit(c change) error
 	// unwritten waits until at most so many changes with a Turn.First are not written, and
@@ -267,43 +267,43 @@ type shelf interface {
 	// from the first that is not before from, of all when from is zero. It
 	// returns how many those were and the key to go on from, zero when there
 	// is none. Where a link was scored before, score is given that.
-	rescore(h *host, from key, n int, score func(c *web.Candidate, foreseen *float64) (float64, error)) (next key, looked int, err error)
-	// tidy is told, after the commit of a Rescore, how many links wait. Nothing else calls
-	// it: only scoring anew moves links in numbers.
-	tidy(waiting int) error
-	// readOn is told, after that, where the next Rescore will begin most likely and of how
-	// many links.
-	readOn(host uint32, from key, n int)
-	// foresee scores the first n of these on all cores.
-	foresee(n int, score func(*web.Candidate) float64)
+	rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error)
+	// flushMoved is called after the commit of a Rescore, with the number of links that
+	// wait: only scoring anew moves so many that the store has to be written out.
+	flushMoved(waiting int) error
+	// startReadAhead is called after that: it may read, in the background, the n links
+	// from which the next Rescore will begin most likely.
+	startReadAhead(host uint32, from key, n int)
+	// prescore scores the first n of these on all cores.
+	prescore(n int, score func(*web.Candidate) float64)
 	state(name string) ([]byte, error)
 	sync() error
 	close() error
 }
 
-func newFrontier(opts Options, s shelf) *Frontier {
+func newFrontier(opts Options, s backend) *Frontier {
 	f := &Frontier{
-		max:    opts.MaxPerHost,
-		all:    cmp.Or(opts.Max, math.MaxInt),
-		short:  opts.Shortest,
-		shelf:  s,
-		byName: make(map[web.Host]*host),
-		leased: make(map[web.URL]*host),
-		next:   1,
+		maxPerHost: opts.MaxPerHost,
+		maxQueued:  cmp.Or(opts.Max, math.MaxInt),
+		shortest:   opts.Shortest,
+		backend:    s,
+		byName:     make(map[web.Host]*host),
+		leased:     make(map[web.URL]*host),
+		next:       1,
 		shareState: shareState{
-			names: cmp.Or(opts.MaxNames, defaultMaxNames),
-			crowd: defaultCrowd,
-			sites: make(map[string]*site),
-			ports: make(map[string]*ports),
+			nameLimit:  cmp.Or(opts.MaxNames, defaultMaxNames),
+			crowdLimit: defaultCrowd,
+			sites:      make(map[string]*site),
+			ports:      make(map[string]*ports),
 		},
 	}
 	switch {
-	case f.max == 0:
-		f.max = defaultMaxPerHost
-	case f.max < 0:
-		f.max = math.MaxInt
+	case f.maxPerHost == 0:
+		f.maxPerHost = defaultMaxPerHost
+	case f.maxPerHost < 0:
+		f.maxPerHost = math.MaxInt
 	}
-	moved := func(h *host, i int) { h.at = i }
+	moved := func(h *host, i int) { h.heapIndex = i }
 	for c := range f.ready {
 		f.ready[c] = heap[*host]{moved: moved, less: func(a, b *host) bool { return a.head.before(b.head) }}
 	}
@@ -328,7 +328,7 @@ func (f *Frontier) Preview(ctx context.Context, forget []web.URL, found []web.Ca
 		err = p.add(found)
 	}
 	if err != nil {
-		return nil, f.answer(err)
+		return nil, f.keepWriteError(err)
 	}
 	return p.added, nil
 }
@@ -340,17 +340,17 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 	}
 	p := f.newPlan()
 	if err := p.turn(&turn); err != nil {
-		return web.Receipt{}, f.answer(err)
+		return web.Receipt{}, f.keepWriteError(err)
 	}
 	touched, err := f.apply(p, &turn)
 	if err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
 	if len(turn.Done)+len(turn.Retry) > 0 { // others, such as one that makes all safe, may come at any time
-		f.shelf.turned()
+		f.backend.forgetPutBack()
 		f.interrupted = 0
 	}
-	if err := f.shelf.commit(change{next: f.next, first: turn.First, later: turn.First != nil, safe: turn.Safe}); err != nil {
+	if err := f.backend.commit(change{next: f.next, first: turn.First, later: turn.First != nil, safe: turn.Safe}); err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
 	for _, h := range touched {
@@ -386,22 +386,22 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host, err error) {
 	}
 	for _, u := range p.ended {
 		h := f.leased[u]
-		f.shelf.erase(h)
-		h.out = key{}
+		f.backend.erase(h)
+		h.leasedKey = key{}
 		delete(f.leased, u)
-		f.gave(h)
+		f.leaseEnded(h)
 		touched = append(touched, h)
 	}
 	for _, g := range p.gone {
-		f.shelf.remove(g.ph.h, g.key)
-		g.ph.h.n--
+		f.backend.remove(g.ph.h, g.key)
+		g.ph.h.queued--
 		f.queued--
 		f.left(g.ph.h, g.key)
 	}
 	for _, e := range p.entering() {
-		f.shelf.put(e.ph.h, e.key, e.c)
+		f.backend.put(e.ph.h, e.key, e.c)
 		f.entered(e.ph.h, e.key)
-		e.ph.h.n++
+		e.ph.h.queued++
 		f.queued++
 	}
 	for _, u := range p.marked {
@@ -410,7 +410,7 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host, err error) {
 		if m.ph != nil {
 			h = m.ph.h
 		}
-		f.shelf.setMark(u, m.mark, h, m.fresh)
+		f.backend.setMark(u, m.mark, h, m.fresh)
 	}
 	for _, s := range turn.Hosts {
 		h, err := f.host(s.Host, "")
@@ -418,17 +418,17 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host, err error) {
 			return nil, err
 		}
 		h.state = s
-		f.shelf.setHost(h)
+		f.backend.setHost(h)
 		touched = append(touched, h)
 	}
 	for _, h := range touched {
-		if h.first {
-			h.first = false
+		if h.wasUntried {
+			h.wasUntried = false
 			f.tried(h.state.Slow > 0)
 		}
 	}
 	for _, name := range sortedNames(turn.State) {
-		f.shelf.setState(name, turn.State[name])
+		f.backend.setState(name, turn.State[name])
 	}
 	return touched, nil
 }
@@ -445,7 +445,7 @@ func (f *Frontier) host(name web.Host, domain string) (*host, error) {
 	}
 	s := f.site(domain)
 	h, own := s.host(domain)
-	*h = host{id: uint32(len(f.hosts)), state: web.HostState{Host: name}, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true, site: own, used: true}
+	*h = host{id: uint32(len(f.hosts)), state: web.HostState{Host: name}, heapIndex: -1, unseenIndex: -1, boundIndex: -1, worst: unbounded(), loose: true, site: own, used: true}
 	if s == nil {
 		f.keepSite(domain, own)
 	}
@@ -455,7 +455,7 @@ func (f *Frontier) host(name web.Host, domain string) (*host, error) {
 		f.cold.add(h.id, name, domain)
 	}
 	f.atHand(h)
-	f.shelf.setHost(h)
+	f.backend.setHost(h)
 	return h, f.join(h)
 }
 
@@ -464,9 +464,9 @@ func (f *Frontier) State(ctx context.Context, name string) ([]byte, error) {
 	if err := f.usable(ctx); err != nil {
 		return nil, err
 	}
-	value, err := f.shelf.state(name)
+	value, err := f.backend.state(name)
 	if err != nil {
-		return nil, f.answer(err)
+		return nil, f.keepWriteError(err)
 	}
 	return value, nil
 }
@@ -474,14 +474,14 @@ func (f *Frontier) State(ctx context.Context, name string) ([]byte, error) {
 // Stats counts what the frontier holds at now.
 func (f *Frontier) Stats(now time.Time) web.FrontierStats {
 	if f.broken == nil {
-		if err := f.wake(now); err != nil {
+		if err := f.advance(now); err != nil {
 			f.fail(err) // the next call says so
 		}
 	}
 	s := web.FrontierStats{
 		Queued:  f.queued,
 		Leased:  len(f.leased),
-		Seen:    f.shelf.addresses(),
+		Seen:    f.backend.addresses(),
 		Ready:   f.inLine,
 		Waiting: f.waiting.len(),
 		Down:    f.down,
@@ -501,10 +501,10 @@ func (f *Frontier) Stats(now time.Time) web.FrontierStats {
 // many are not. An error of one is returned here, or by the call that meets it first.
 func (f *Frontier) Unwritten(most int) (int, error) {
 	if f.broken != nil {
-		_, _ = f.shelf.unwritten(0) // no First runs any more
+		_, _ = f.backend.unwritten(0) // no First runs any more
 		return 0, f.broken
 	}
-	n, err := f.shelf.unwritten(most)
+	n, err := f.backend.unwritten(most)
 	if err != nil {
 		return 0, f.fail(err)
 	}
@@ -516,7 +516,7 @@ func (f *Frontier) Sync() error {
 	if f.broken != nil {
 		return f.broken
 	}
-	if err := f.shelf.sync(); err != nil {
+	if err := f.backend.sync(); err != nil {
 		return f.fail(err)
 	}
 	return nil
@@ -535,7 +535,7 @@ func (f *Frontier) Close() error {
 		err = nil
 	}
 	f.broken = errClosed
-	return errors.Join(err, f.shelf.close())
+	return errors.Join(err, f.backend.close())
 }
 
 var errClosed = errors.New("the frontier is closed")
@@ -547,16 +547,16 @@ func (f *Frontier) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// answer is the answer to a call that has changed nothing: an error of what was to be written before
-// is that to all that follows.
-func (f *Frontier) answer(err error) error {
+// keepWriteError returns err, of a call that has changed nothing. If it is the error of a commit
+// that could not be written, every later call returns it too.
+func (f *Frontier) keepWriteError(err error) error {
 	if errors.As(err, new(*writeError)) {
 		return f.fail(err)
 	}
 	return err
 }
 
-// fail makes err the answer to all that follows.
+// fail has every later call return err, and returns it.
 func (f *Frontier) fail(err error) error {
 	if w := (*writeError)(nil); errors.As(err, &w) && w.first {
 		f.broken = w.error

@@ -26,7 +26,7 @@ func addedTo(t *testing.T, f *Frontier, from, n int) {
 		if _, err := f.Commit(t.Context(), turn); err != nil {
 			t.Fatal(err)
 		}
-		if j := f.shelf.(*disk).job; j != nil {
+		if j := f.backend.(*disk).job; j != nil {
 			<-j.done
 		}
 	}
@@ -60,7 +60,7 @@ func TestFullForARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := f.shelf.(*disk)
+	d := f.backend.(*disk)
 	addedTo(t, f, 0, 60)
 	had := len(d.seen.runs)
 	full.Store(true)
@@ -123,7 +123,7 @@ func TestCloseStopsMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := f.shelf.(*disk)
+	d := f.backend.(*disk)
 	n, name := 0, ""
 	for name == "" {
 		turn := web.Turn{Add: []web.Candidate{{URL: address(t, fmt.Sprintf("a%d.example/%d", n%7, n))}}}
@@ -172,7 +172,7 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := f.shelf.(*disk)
+	d := f.backend.(*disk)
 	n := 0
 	add := func() {
 		turn := web.Turn{Add: []web.Candidate{{URL: address(t, fmt.Sprintf("a%d.example/%d", n%7, n))}}}
@@ -190,7 +190,7 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 			}
 		}
 	}
-	for d.seen.recent.n < d.most { // so that the next run is due as soon as this one is written
+	for d.seen.recent.n < d.tableLimit { // so that the next run is due as soon as this one is written
 		add()
 	}
 	close(on)
@@ -234,7 +234,7 @@ func TestNoRoomForRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	addedTo(t, f, 0, 30)
-	d := f.shelf.(*disk)
+	d := f.backend.(*disk)
 	ledger, safe := d.ledger.name, d.meta.synced
 	addedTo(t, f, 30, 10)
 	if d.ledger.name != ledger {

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// halt is how a store that cannot go on stands still. pebble demands that the
+// halt stops a store that cannot go on, and keeps the process alive. pebble demands that the
 // process end then, on whichever of its goroutines meets the failure. Instead
 // the first failure is kept, nothing is written any more, the goroutine ends,
 // and every later call of the frontier returns the failure: what is on disk is
@@ -70,7 +70,7 @@ func (h *halt) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// listener hears what the store meets. A flush or a compaction that failed would
+// listener listens to the store. A flush or a compaction that failed would
 // be tried again for ever.
 func (h *halt) listener() *pebble.EventListener {
 	return &pebble.EventListener{

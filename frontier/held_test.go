@@ -91,7 +91,7 @@ func BenchmarkHeld(b *testing.B) {
 			for i := range hosts {
 				f.addCold(&web.HostState{Host: web.Host(fmt.Sprintf("www.host-%07d.example", i))})
 				c := f.cold.host(uint32(i))
-				c.n, c.head = 3, key{float64(i%997) / 997, uint64(i + 1)}
+				c.queued, c.head = 3, key{float64(i%997) / 997, uint64(i + 1)}
 			}
 			f.placeCold()
 			b.ReportMetric(float64(time.Since(began).Nanoseconds())/float64(hosts), "ns-made")

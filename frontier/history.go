@@ -25,13 +25,13 @@ import (
 // lost its end and with it the tables that came after. The numbers of the
 // commits tell.
 type history struct {
-	begun   bool   // there is a store
-	written bool   // and a commit in it
-	last    meta   // the last one that can be reached
-	end     string // the log that holds it, "" when tables do
-	read    int64  // how far that log can be read, in bytes
-	said    testimony
-	cut     *DamageError // what says that the end is lost, and nothing before it
+	begun     bool   // there is a store
+	written   bool   // and a commit in it
+	last      meta   // the last one that can be reached
+	end       string // the log that holds it, "" when tables do
+	read      int64  // how far that log can be read, in bytes
+	witnessed witnessRecord
+	cut       *DamageError // what says that the end is lost, and nothing before it
 	// unwitnessed says why the witness is silent, nil if it is not.
 	unwitnessed error
 }
@@ -225,7 +225,7 @@ func (h *history) askWitness(v *view) error {
 		}
 		return nil
 	}
-	h.said = t
+	h.witnessed = t
 	if err != nil || h.last.turn >= t.turn {
 		return err
 	}

@@ -53,9 +53,9 @@ func (f *Frontier) Hosts(n int) []web.HostQueue {
 // queueOf is how many links wait for a host, and whether one waits or is leased.
 func (f *Frontier) queueOf(id int) (queued int, working bool) {
 	if h := f.hosts[id]; h != nil {
-		return h.n, h.n > 0 || h.busy()
+		return h.queued, h.queued > 0 || h.busy()
 	}
-	queued = int(f.cold.host(uint32(id)).n)
+	queued = int(f.cold.host(uint32(id)).queued)
 	return queued, queued > 0
 }
 

@@ -31,7 +31,7 @@ func damaged(t *testing.T, becomes string) *Frontier {
 	if _, err := f.Commit(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	f.shelf.(*memory).queues[0][0].c.URL = address(t, becomes)
+	f.backend.(*memory).queues[0][0].c.URL = address(t, becomes)
 	return f
 }
 
@@ -60,7 +60,7 @@ func TestNothingIsStuck(t *testing.T) {
 		draw := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }
 		opts := Options{MaxPerHost: rapid.SampledFrom([]int{0, 2, 5}).Draw(t, "max"), Max: rapid.SampledFrom([]int{0, 0, 7, 30}).Draw(t, "all"), MaxNames: draw(6, "names")}
 		f := NewMemory(opts)
-		f.crowd = 2
+		f.crowdLimit = 2
 		if workers := draw(14, "workers"); workers > 0 {
 			f.Share(workers, time.Duration(draw(5, "pause"))*time.Second)
 		}
@@ -167,7 +167,7 @@ func stuck(t *rapid.T, f *Frontier) {
 	var out [numClasses]int
 	for _, h := range f.leased {
 		leased[h] = true
-		out[h.kind]++
+		out[h.leasedAs]++
 	}
 	sites := map[*site]*site{}
 	queued := 0
@@ -176,20 +176,20 @@ func stuck(t *rapid.T, f *Frontier) {
 		switch {
 		case h.busy() != leased[h]:
 			t.Fatalf("%s is busy: %t; leased: %t", h.state.Host, h.busy(), leased[h])
-		case h.n > 0 && !h.busy() && h.in == nil && !turn:
-			t.Fatalf("%s has %d links waiting and is nowhere", h.state.Host, h.n)
-		case h.in != nil && (h.n == 0 || h.busy() || turn):
-			t.Fatalf("%s is to be leased from with %d links, busy: %t", h.state.Host, h.n, h.busy())
-		case h.in != nil && h.in.items[h.at] != h:
+		case h.queued > 0 && !h.busy() && h.inHeap == nil && !turn:
+			t.Fatalf("%s has %d links waiting and is nowhere", h.state.Host, h.queued)
+		case h.inHeap != nil && (h.queued == 0 || h.busy() || turn):
+			t.Fatalf("%s is to be leased from with %d links, busy: %t", h.state.Host, h.queued, h.busy())
+		case h.inHeap != nil && h.inHeap.items[h.heapIndex] != h:
 			t.Fatalf("%s is not where it should be", h.state.Host)
 		}
-		queued += h.n
+		queued += h.queued
 		s := sites[h.site]
 		if s == nil {
 			s = &site{}
 			sites[h.site] = s
 		}
-		working := h.n > 0 || h.busy()
+		working := h.queued > 0 || h.busy()
 		if working && h.state.Fetched == 0 {
 			s.names++
 		}
@@ -200,9 +200,9 @@ func stuck(t *rapid.T, f *Frontier) {
 			s.leased++
 		}
 		switch {
-		case h.in == &f.waiting:
+		case h.inHeap == &f.waiting:
 			s.waiting++
-		case h.in != nil && (h.site.turns == nil || h.in != &h.site.turns.line):
+		case h.inHeap != nil && (h.site.turns == nil || h.inHeap != &h.site.turns.line):
 			s.ready++
 		}
 	}
@@ -212,7 +212,7 @@ func stuck(t *rapid.T, f *Frontier) {
 		}
 	}
 	var spread histogram
-	for _, q := range f.shelf.(*memory).queues {
+	for _, q := range f.backend.(*memory).queues {
 		for _, waits := range q {
 			spread.add(waits.prio, 1)
 		}
@@ -220,11 +220,11 @@ func stuck(t *rapid.T, f *Frontier) {
 	if f.spread.sums != spread.sums {
 		t.Fatal("the counts by priority are not those of what waits")
 	}
-	if out != f.out || queued != f.queued {
-		t.Fatalf("%v leased and %d queued by class, the hosts say %v and %d", f.out, f.queued, out, queued)
+	if out != f.leasedOf || queued != f.queued {
+		t.Fatalf("%v leased and %d queued by class, the hosts say %v and %d", f.leasedOf, f.queued, out, queued)
 	}
-	if f.workers > 0 && len(f.leased) <= f.workers && f.out[slow] > max(1, f.workers/4) {
-		t.Fatalf("%d of %d workers are with slow hosts", f.out[slow], f.workers)
+	if f.workers > 0 && len(f.leased) <= f.workers && f.leasedOf[slow] > max(1, f.workers/4) {
+		t.Fatalf("%d of %d workers are with slow hosts", f.leasedOf[slow], f.workers)
 	}
 	for _, s := range f.lined {
 		for _, h := range s.turns.line.items {

@@ -14,13 +14,13 @@ import (
 // place puts a host where it belongs after a change: among those that are ready,
 // into the line of its site, among those that wait for their time, or nowhere.
 func (f *Frontier) place(h *host) error {
-	f.count(h)
+	f.updateCounts(h)
 	due, turn := h.state.Due, false
 	if p := h.ports; p != nil {
 		due, turn = later(due, p.due), p.busy || p.ended
 	}
 	switch {
-	case h.n == 0 || h.busy() || turn:
+	case h.queued == 0 || h.busy() || turn:
 		f.unplace(h)
 		return nil
 	case due.After(f.now):
@@ -29,21 +29,21 @@ func (f *Frontier) place(h *host) error {
 		f.put(&f.waiting, h)
 		return nil
 	}
-	k, err := f.shelf.peek(h, 0)
+	k, err := f.backend.peek(h, 0)
 	if err != nil {
 		return err
 	}
-	heap := f.stand(h)
-	if h.in != heap {
+	heap := f.heapFor(h)
+	if h.inHeap != heap {
 		f.unplace(h)
 	}
 	h.head, h.pages = k, h.state.Fetched
-	if h.in == heap {
-		heap.fix(h.at)
+	if h.inHeap == heap {
+		heap.fix(h.heapIndex)
 	} else {
 		f.put(heap, h)
 	}
-	f.choose(h.site)
+	f.giveTurnIfDue(h.site)
 	return nil
 }
 
@@ -56,15 +56,15 @@ func later(a, b time.Time) time.Time {
 
 // put adds a host to a heap, and unplace takes it out of the one it is in.
 func (f *Frontier) put(q *heap[*host], h *host) {
-	h.in = q
+	h.inHeap = q
 	q.push(h)
 	switch {
 	case q == &f.waiting:
 		h.site.waiting++
 		if h.state.Down {
 			f.down++
-			f.held += h.n
-			h.held = h.n
+			f.held += h.queued
+			h.held = h.queued
 		}
 	case h.site.turns != nil && q == &h.site.turns.line:
 		if t := h.site.turns; !t.listed {
@@ -78,12 +78,12 @@ func (f *Frontier) put(q *heap[*host], h *host) {
 }
 
 func (f *Frontier) unplace(h *host) {
-	q := h.in
+	q := h.inHeap
 	if q == nil {
 		return
 	}
-	h.in = nil
-	q.remove(h.at)
+	h.inHeap = nil
+	q.remove(h.heapIndex)
 	switch {
 	case q == &f.waiting:
 		h.site.waiting--
@@ -102,10 +102,10 @@ func (f *Frontier) unplace(h *host) {
 	}
 }
 
-// wake moves hosts that have become due to where they can be leased from. A
-// moment before the latest heard of counts as that one: time does not run
+// advance sets the time, and moves hosts that have become due to where they can be
+// leased from. A moment before the latest one counts as that: time does not run
 // backwards.
-func (f *Frontier) wake(now time.Time) error {
+func (f *Frontier) advance(now time.Time) error {
 	if now.After(f.now) {
 		f.now = now
 	}
@@ -114,10 +114,10 @@ func (f *Frontier) wake(now time.Time) error {
 			return err
 		}
 	}
-	if err := f.wakeCold(); err != nil {
+	if err := f.advanceCold(); err != nil {
 		return err
 	}
-	return f.wakeLines()
+	return f.advanceLines()
 }
 
 // Lease takes out at most n candidates, each the best of a different host,
@@ -139,10 +139,10 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, resco
 	if err := f.usable(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.wake(now); err != nil {
+	if err := f.advance(now); err != nil {
 		return nil, f.fail(err)
 	}
-	f.lag()
+	f.updateLags()
 	var out []web.Lease
 	for len(out) < n {
 		left := 0
@@ -156,9 +156,9 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, resco
 		if h == nil {
 			break
 		}
-		if h.state.Silent && h.state.Failures%2 == 1 && h.n > 1 {
-			if k, err = f.shelf.peek(h, 1); err == nil {
-				c, err = f.shelf.load(h, k)
+		if h.state.Silent && h.state.Failures%2 == 1 && h.queued > 1 {
+			if k, err = f.backend.peek(h, 1); err == nil {
+				c, err = f.backend.load(h, k)
 			}
 			if err != nil {
 				return nil, f.fail(err)
@@ -167,16 +167,16 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, resco
 		if _, twice := f.leased[c.URL]; twice || h.state.Host != c.URL.Host() {
 			return nil, f.fail(fmt.Errorf("a link of host %s has the address %s: %w", h.state.Host, c.URL, errDamaged))
 		}
-		f.took(h)
+		f.leaseBegan(h)
 		f.unplace(h)
-		f.shelf.take(h, k, c.URL)
-		h.out = k
-		h.n--
+		f.backend.take(h, k, c.URL)
+		h.leasedKey = k
+		h.queued--
 		f.left(h, k)
 		f.queued--
 		f.leased[c.URL] = h
-		f.count(h)
-		f.choose(h.site)
+		f.updateCounts(h)
+		f.giveTurnIfDue(h.site)
 		out = append(out, web.Lease{Candidate: c, Host: h.state})
 	}
 	if err := f.unyield(); err != nil {
@@ -185,8 +185,8 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, resco
 	return out, nil
 }
 
-// look is a candidate that late re-scoring looked at and put back.
-type look struct {
+// putBackLink is a candidate that was scored anew for a lease and put back.
+type putBackLink struct {
 	h *host
 	k key
 	c web.Candidate
@@ -194,12 +194,14 @@ type look struct {
 
 // best chooses what to lease next; the host is nil when there is nothing.
 func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
-	tries, looked, err := f.goOn()
+	tries, looked, err := f.resumeLease()
 	if err != nil {
 		return nil, key{}, web.Candidate{}, err
 	}
-	best := func() look {
-		return slices.MinFunc(looked, func(a, b look) int { return cmp.Or(cmp.Compare(b.k.prio, a.k.prio), cmp.Compare(a.k.seq, b.k.seq)) })
+	best := func() putBackLink {
+		return slices.MinFunc(looked, func(a, b putBackLink) int {
+			return cmp.Or(cmp.Compare(b.k.prio, a.k.prio), cmp.Compare(a.k.seq, b.k.seq))
+		})
 	}
 	for ; tries < rescoreTries; tries++ {
 		floor := f.floor(among)
@@ -210,7 +212,7 @@ func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host,
 		if h == nil {
 			break
 		}
-		c, err := f.shelf.load(h, h.head)
+		c, err := f.backend.load(h, h.head)
 		if err != nil || rescore == nil {
 			return h, h.head, c, err
 		}
@@ -228,14 +230,14 @@ func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host,
 		if !sank {
 			return h, h.head, c, nil
 		}
-		f.shelf.rekey(h, h.head, k, &c)
+		f.backend.rekey(h, h.head, k, &c)
 		f.left(h, h.head)
 		f.entered(h, k)
 		// That of an interrupted Lease is looked at once more where the score has changed since.
-		looked = slices.DeleteFunc(looked, func(l look) bool { return l.k.seq == k.seq })
-		looked = append(looked, look{h, k, c})
-		f.shelf.putBack(tries+1, best().c.URL)
-		if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
+		looked = slices.DeleteFunc(looked, func(l putBackLink) bool { return l.k.seq == k.seq })
+		looked = append(looked, putBackLink{h, k, c})
+		f.backend.putBack(tries+1, best().c.URL)
+		if err := f.backend.commit(change{next: f.next, quick: true, later: true}); err != nil {
 			return nil, key{}, c, err
 		}
 		if err := f.place(h); err != nil {
@@ -295,14 +297,14 @@ func (f *Frontier) sank(h *host, k key) (bool, error) {
 			}
 		}
 	}
-	if h.n < 2 {
+	if h.queued < 2 {
 		return false, nil
 	}
-	second, err := f.shelf.peek(h, 1)
+	second, err := f.backend.peek(h, 1)
 	return second.before(k), err
 }
 
-// NextDue is the earliest moment after the latest that Lease or Stats heard of,
+// NextDue is the earliest moment after the latest that Lease or Stats were given,
 // at which a host is due or the next name of a site has its turn; ok is false
 // when there is none.
 func (f *Frontier) NextDue() (at time.Time, ok bool) {

@@ -13,16 +13,16 @@ import (
 // adds them must not change them afterwards.
 func NewMemory(opts Options) *Frontier {
 	return newFrontier(opts, &memory{
-		spots: make(map[web.URL]spot),
-		blobs: make(map[string][]byte),
+		addressMarks: make(map[web.URL]memoryMark),
+		blobs:        make(map[string][]byte),
 	})
 }
 
-// memory is a shelf of sorted slices.
+// memory is a backend of sorted slices.
 type memory struct {
-	spots  map[web.URL]spot
-	queues [][]item // by host id, best first
-	blobs  map[string][]byte
+	addressMarks map[web.URL]memoryMark
+	queues       [][]item // by host id, best first
+	blobs        map[string][]byte
 
 	batch  [32]web.Candidate // that are being scored anew
 	moved  []item            // while they are sorted
@@ -34,16 +34,16 @@ type item struct {
 	c *web.Candidate
 }
 
-// spot is the mark of an address. The priority of one that waits is that of its
+// memoryMark is the mark of an address. The priority of one that waits is that of its
 // candidate: to score all that waits anew, no address is looked up.
-type spot struct {
+type memoryMark struct {
 	c   *web.Candidate // in a queue; nil unless it waits
 	seq uint64
 	how status
 }
 
 func (m *memory) mark(u web.URL) (mark, error) {
-	s := m.spots[u]
+	s := m.addressMarks[u]
 	if s.c == nil {
 		return mark{how: s.how}, nil
 	}
@@ -59,15 +59,15 @@ func (m *memory) marks(of []web.Candidate, to []mark) ([]mark, error) {
 }
 
 func (m *memory) setMark(u web.URL, is mark, h *host, _ bool) {
-	s := spot{how: is.how}
+	s := memoryMark{how: is.how}
 	if is.how == waiting {
 		q, i := m.find(h, is.key)
 		s.c, s.seq = q[i].c, is.seq
 	}
-	m.spots[u] = s
+	m.addressMarks[u] = s
 }
 
-func (m *memory) addresses() int { return len(m.spots) }
+func (m *memory) addresses() int { return len(m.addressMarks) }
 
 // find returns h's queue and the index in it of the first item not before k.
 func (m *memory) find(h *host, k key) ([]item, int) {
@@ -102,7 +102,7 @@ func (m *memory) remove(h *host, k key) {
 
 func (m *memory) take(h *host, k key, u web.URL) {
 	m.remove(h, k)
-	m.spots[u] = spot{how: taken}
+	m.addressMarks[u] = memoryMark{how: taken}
 }
 
 func (m *memory) erase(*host) {}
@@ -140,11 +140,11 @@ func (m *memory) commit(c change) error {
 
 func (m *memory) unwritten(int) (int, error) { return 0, nil }
 
-func (m *memory) tidy(int) error { return nil }
+func (m *memory) flushMoved(int) error { return nil }
 
-func (m *memory) readOn(uint32, key, int) {}
+func (m *memory) startReadAhead(uint32, key, int) {}
 
-func (m *memory) foresee(int, func(*web.Candidate) float64) {}
+func (m *memory) prescore(int, func(*web.Candidate) float64) {}
 
 func (m *memory) peek(h *host, i int) (key, error) { return m.queues[h.id][i].key, nil }
 
@@ -174,7 +174,7 @@ func (m *memory) each(h *host, do func(k key, c *web.Candidate) error) error {
 	return nil
 }
 
-func (m *memory) rescore(h *host, from key, n int, score func(c *web.Candidate, foreseen *float64) (float64, error)) (next key, looked int, err error) {
+func (m *memory) rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error) {
 	q, i := m.find(h, from)
 	if from.seq == 0 {
 		i = 0

@@ -48,7 +48,7 @@ func Merge(ctx context.Context, dir string, from []*Remains, states map[string][
 	if f.Stats(f.now).Seen > 0 || len(f.hosts) > 0 {
 		return report, fmt.Errorf("%s holds a frontier already", dir)
 	}
-	m := &merger{from: from, heir: heir{ctx: ctx, f: f, disk: f.shelf.(*disk), live: true}}
+	m := &merger{from: from, rebuilder: rebuilder{ctx: ctx, f: f, disk: f.backend.(*disk), live: true}}
 	for _, step := range []func() error{m.takeHosts, m.takeLinks, m.takeMarks} {
 		if err := step(); err != nil {
 			return report, err
@@ -63,13 +63,13 @@ func Merge(ctx context.Context, dir string, from []*Remains, states map[string][
 
 // merger is a frontier that is made of several.
 type merger struct {
-	heir
+	rebuilder
 	from   []*Remains
 	report MergeReport
 }
 
 // each calls do with what the frontiers hold under keys of a kind, one after the other.
-func (m *merger) each(prefix byte, do func(write) error) error {
+func (m *merger) each(prefix byte, do func(storedWrite) error) error {
 	for _, r := range m.from {
 		if r.db == nil {
 			continue // nothing was ever committed
@@ -85,7 +85,7 @@ func (m *merger) each(prefix byte, do func(write) error) error {
 
 func (m *merger) takeHosts() error {
 	last := map[web.Host]web.HostState{}
-	err := m.each(hostPrefix, func(w write) error {
+	err := m.each(hostPrefix, func(w storedWrite) error {
 		s, err := parseHost(w.value)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (m *merger) takeHosts() error {
 }
 
 func (m *merger) takeLinks() error {
-	return m.each(candidatePrefix, func(w write) error {
+	return m.each(candidatePrefix, func(w storedWrite) error {
 		_, k, err := parseCandidateKey(w.key)
 		if err != nil {
 			return err
@@ -158,13 +158,13 @@ func (m *merger) takeLink(c *web.Candidate, k key) error {
 			return nil
 		}
 		m.disk.remove(h, own.key)
-		h.n--
+		h.queued--
 		m.f.queued--
 	}
 	place := key{prio: k.prio, seq: m.f.next}
 	m.f.next++
 	m.disk.put(h, place, c)
-	h.n++
+	h.queued++
 	m.f.queued++
 	m.disk.setMark(c.URL, mark{place, waiting}, h, own.how == unknown)
 	return m.changed()

@@ -35,7 +35,7 @@ func Open(dir string, opts Options) (*Frontier, error) {
 
 func open(fs vfs.FS, dir string, opts Options) (*Frontier, error) {
 	h := newHalt()
-	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, seen: newSeen(), most: cmp.Or(opts.recent, recentMost)}
+	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, seen: newSeen(), tableLimit: cmp.Or(opts.recent, recentMost)}
 	f := newFrontier(opts, d)
 	f.cold, f.siteByHash = newCold(d, cmp.Or(opts.hot, hotHosts)), make(map[uint64]*site)
 	d.cold = f.cold
@@ -55,7 +55,7 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 	}
 	d.lock = lock
 	// The store replays its log at once and tries for ever to write it out.
-	if err := d.room(0); err != nil {
+	if err := d.checkSpace(0); err != nil {
 		return err
 	}
 	past, err := d.history()
@@ -102,7 +102,7 @@ func (d *disk) begin() (err error) {
 	if d.ledger, err = createLedger(d.fs, d.ledgerName(1)); err != nil {
 		return err
 	}
-	if d.witness, err = openWitness(d.fs, d.path(witnessName), testimony{}); err != nil {
+	if d.witness, err = openWitness(d.fs, d.path(witnessName), witnessRecord{}); err != nil {
 		return err
 	}
 	return errors.Join(d.syncFolder(d.dir), d.sync())
@@ -122,7 +122,7 @@ func (d *disk) takeUp(f *Frontier, past history) (err error) {
 	if err != nil {
 		return damageOf(d.queue(), err)
 	}
-	if d.witness, err = openWitness(d.fs, d.path(witnessName), testimony{d.meta.turn, past.said.synced}); err != nil {
+	if d.witness, err = openWitness(d.fs, d.path(witnessName), witnessRecord{d.meta.turn, past.witnessed.synced}); err != nil {
 		return err
 	}
 	d.unwitnessed = past.unwitnessed
@@ -276,7 +276,7 @@ func (d *disk) release() error {
 	var errs []error
 	d.stopping.Store(true)
 	_ = d.await(0) // what it meets was told, or does not count
-	d.readNoMore()
+	d.endReadAhead()
 	if j := d.job; j != nil {
 		<-j.done
 		if j.run != nil {
@@ -314,14 +314,14 @@ func (d *disk) release() error {
 // addresses that were done since the last Sync may be unknown. Turn.Done makes
 // them known; then Remembered must be called, until which it stays so.
 func (f *Frontier) Repaired() bool {
-	d, ok := f.shelf.(*disk)
+	d, ok := f.backend.(*disk)
 	return ok && d.meta.forgetful
 }
 
 // Remembered tells a frontier that was Repaired that it knows again what is
 // done.
 func (f *Frontier) Remembered() error {
-	d, ok := f.shelf.(*disk)
+	d, ok := f.backend.(*disk)
 	if !ok || f.broken != nil {
 		return f.broken
 	}
@@ -335,7 +335,7 @@ func (f *Frontier) Remembered() error {
 // Unwitnessed says why Open could not tell whether the last commits are there,
 // nil if it could. Everything else was as it should be.
 func (f *Frontier) Unwitnessed() error {
-	if d, ok := f.shelf.(*disk); ok {
+	if d, ok := f.backend.(*disk); ok {
 		return d.unwitnessed
 	}
 	return nil

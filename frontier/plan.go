@@ -48,7 +48,7 @@ type planHost struct {
 	name   web.Host
 	h      *host // nil for one that the frontier does not have
 	named  bool  // a fresh entry needs the host's record
-	n      int
+	queued int
 	site   *planSite        // nil until it is asked for
 	domain string           // of a host that the frontier does not have; "" until it is asked for
 	gone   map[key]struct{} // old entries that leave
@@ -183,7 +183,7 @@ func (p *plan) forget(urls []web.URL) error {
 // add plans found links.
 func (p *plan) add(found []web.Candidate) error {
 	var err error
-	if p.known, err = p.f.shelf.marks(found, p.known[:0]); err != nil {
+	if p.known, err = p.f.backend.marks(found, p.known[:0]); err != nil {
 		return err
 	}
 	p.added = make([]web.Admission, len(found))
@@ -222,11 +222,11 @@ func valid(c *web.Candidate) error {
 // names of its site wait.
 func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, error) {
 	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
-	if m.how == taken || m.how == waiting && !p.f.short && k.prio <= m.prio {
+	if m.how == taken || m.how == waiting && !p.f.shortest && k.prio <= m.prio {
 		return web.Known, nil
 	}
 	ph := p.host(c.URL.Host())
-	if m.how == waiting && p.f.short {
+	if m.how == waiting && p.f.shortest {
 		old, err := p.load(ph, m.key)
 		if err != nil || c.Depth >= old.Depth {
 			return web.Known, err
@@ -236,9 +236,9 @@ func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, err
 	if m.how == waiting {
 		p.leave(ph, m.key)
 		is = web.Raised
-	} else if ok, err := p.enters(ph, k, bounded); err != nil || !ok {
+	} else if ok, err := p.mayEnter(ph, k, bounded); err != nil || !ok {
 		return web.Crowded, err
-	} else if ph.n >= p.f.max {
+	} else if ph.queued >= p.f.maxPerHost {
 		worst, err := p.worst(ph)
 		if err != nil {
 			return 0, err
@@ -254,7 +254,7 @@ func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, err
 		p.setMark(w.URL, mark{how: dropped}, ph)
 		p.leave(ph, worst)
 	}
-	ph.n++
+	ph.queued++
 	ph.named = true
 	if ph.fresh.less != nil {
 		ph.fresh.push(entryRef{k, len(p.fresh)})
@@ -262,7 +262,7 @@ func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, err
 	p.fresh = append(p.fresh, entry{key: k, c: c, ph: ph, alive: true})
 	p.setMark(c.URL, mark{k, waiting}, ph)
 	if m.how == unknown {
-		p.meet(c.URL)
+		p.noteUnknown(c.URL)
 	}
 	return is, nil
 }
@@ -274,7 +274,7 @@ func (p *plan) done(u web.URL) error {
 		return err
 	}
 	if m.how == taken {
-		if p.end(u) {
+		if p.endLease(u) {
 			p.setMark(u, mark{how: taken}, p.host(u.Host()))
 		}
 		return nil
@@ -286,7 +286,7 @@ func (p *plan) done(u web.URL) error {
 	}
 	p.setMark(u, mark{how: taken}, ph)
 	if m.how == unknown {
-		p.meet(u)
+		p.noteUnknown(u)
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func (p *plan) retry(c *web.Candidate) error {
 	if err != nil {
 		return err
 	}
-	if was.how == taken && p.end(c.URL) {
+	if was.how == taken && p.endLease(c.URL) {
 		was = mark{how: dropped}
 		p.setMark(c.URL, was, p.host(c.URL.Host()))
 	}
@@ -311,8 +311,8 @@ func (p *plan) retry(c *web.Candidate) error {
 	return err
 }
 
-// end plans the end of a lease; false if there is none.
-func (p *plan) end(u web.URL) bool {
+// endLease plans the end of a lease; false if there is none.
+func (p *plan) endLease(u web.URL) bool {
 	if _, ok := p.f.leased[u]; !ok || slices.Contains(p.ended, u) {
 		return false
 	}
@@ -323,14 +323,14 @@ func (p *plan) end(u web.URL) bool {
 // drop plans that a host is given up.
 func (p *plan) drop(name web.Host) error {
 	ph := p.host(name)
-	p.forgotten = append(p.forgotten, ph.n)
+	p.forgotten = append(p.forgotten, ph.queued)
 	return p.empty(ph, func(*web.Candidate) {})
 }
 
 // empty plans the emptying of a host's queue, and tells what leaves.
 func (p *plan) empty(ph *planHost, tell func(c *web.Candidate)) error {
-	if ph.h != nil && ph.h.n > 0 {
-		err := p.f.shelf.each(ph.h, func(k key, c *web.Candidate) error {
+	if ph.h != nil && ph.h.queued > 0 {
+		err := p.f.backend.each(ph.h, func(k key, c *web.Candidate) error {
 			if _, left := ph.gone[k]; !left {
 				tell(c)
 				p.leave(ph, k)
@@ -366,7 +366,7 @@ func (p *plan) host(name web.Host) *planHost {
 			p.failed = err
 		}
 		if ph.h != nil {
-			ph.n = ph.h.n
+			ph.queued = ph.h.queued
 		}
 		p.hosts[name] = ph
 	}
@@ -377,11 +377,11 @@ func (p *plan) mark(u web.URL) (mark, error) {
 	if m, ok := p.marks[u]; ok {
 		return m.mark, nil
 	}
-	return p.f.shelf.mark(u)
+	return p.f.backend.mark(u)
 }
 
-// meet notes that an address whose mark was set had none before.
-func (p *plan) meet(u web.URL) {
+// noteUnknown notes that an address whose mark was set had none before.
+func (p *plan) noteUnknown(u web.URL) {
 	m := p.marks[u]
 	m.fresh = true
 	p.marks[u] = m
@@ -400,7 +400,7 @@ func (p *plan) setMark(u web.URL, m mark, ph *planHost) {
 
 // leave plans that the entry at k leaves its host.
 func (p *plan) leave(ph *planHost, k key) {
-	ph.n--
+	ph.queued--
 	if k.seq >= p.base {
 		p.fresh[k.seq-p.base].alive = false
 		return
@@ -442,8 +442,8 @@ func (p *plan) worst(ph *planHost) (key, error) {
 		ph.fresh.remove(0)
 	}
 	var old key
-	for ph.h != nil && ph.h.n > 0 {
-		k, ok, err := p.f.shelf.worst(ph.h, ph.bound)
+	for ph.h != nil && ph.h.queued > 0 {
+		k, ok, err := p.f.backend.worst(ph.h, ph.bound)
 		if err != nil {
 			return key{}, err
 		}
@@ -483,7 +483,7 @@ func (p *plan) load(ph *planHost, k key) (web.Candidate, error) {
 	if k.seq >= p.base {
 		return *p.fresh[k.seq-p.base].c, nil
 	}
-	return p.f.shelf.load(ph.h, k)
+	return p.f.backend.load(ph.h, k)
 }
 
 func sortedNames(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }

@@ -15,16 +15,16 @@ type planSite struct {
 	rank heap[*planHost]
 }
 
-// enters counts a new link of a host for its site, unless it is bounded and the
+// mayEnter counts a new link of a host for its site, unless it is bounded and the
 // site has its share of names, all of them better, or of links for them.
-func (p *plan) enters(ph *planHost, k key, bounded bool) (bool, error) {
+func (p *plan) mayEnter(ph *planHost, k key, bounded bool) (bool, error) {
 	h := ph.h
 	if h != nil && h.state.Fetched >= grown {
 		return true, nil
 	}
 	s := p.site(ph)
-	name := ph.n == 0 && (h == nil || h.state.Fetched == 0 && !h.busy())
-	if bounded && s.fresh > p.f.crowd && s.links >= p.f.max {
+	name := ph.queued == 0 && (h == nil || h.state.Fetched == 0 && !h.busy())
+	if bounded && s.fresh > p.f.crowdLimit && s.links >= p.f.maxPerHost {
 		return false, nil
 	}
 	if bounded && name && s.names >= s.most {
@@ -35,7 +35,7 @@ func (p *plan) enters(ph *planHost, k key, bounded bool) (bool, error) {
 	s.links++
 	if name {
 		s.names++
-		s.fresh += ph.fresh01()
+		s.fresh += ph.freshCount()
 	}
 	switch {
 	case s.rank.less == nil:
@@ -48,8 +48,8 @@ func (p *plan) enters(ph *planHost, k key, bounded bool) (bool, error) {
 	return true, nil
 }
 
-// fresh01 is what a name counts among those that have not failed.
-func (ph *planHost) fresh01() int {
+// freshCount is what a name adds to planSite.fresh: 0 or 1.
+func (ph *planHost) freshCount() int {
 	if ph.h != nil && ph.h.state.Failures > 0 {
 		return 0
 	}
@@ -70,8 +70,8 @@ func (p *plan) displace(s *planSite, k key) (bool, error) {
 	worst := s.rank.top()
 	s.rank.remove(0)
 	s.names--
-	s.fresh -= worst.fresh01()
-	s.links -= worst.n
+	s.fresh -= worst.freshCount()
+	s.links -= worst.queued
 	return true, p.empty(worst, func(c *web.Candidate) { p.displaced = append(p.displaced, *c) })
 }
 
@@ -88,10 +88,10 @@ func (p *plan) rankNames(s *planSite) error {
 	}
 	for _, h := range unseen {
 		ph := p.host(h.state.Host)
-		if h.busy() || ph.n == 0 {
+		if h.busy() || ph.queued == 0 {
 			continue
 		}
-		best, err := p.f.shelf.peek(h, 0)
+		best, err := p.f.backend.peek(h, 0)
 		if err != nil {
 			return err
 		}
@@ -132,9 +132,9 @@ func (p *plan) site(ph *planHost) *planSite {
 	}
 	if ph.site = p.sites[domain]; ph.site == nil {
 		ph.site = p.places.add()
-		ph.site.most = (&site{}).maxNames(p.f.names)
+		ph.site.most = (&site{}).maxNames(p.f.nameLimit)
 		if s != nil {
-			*ph.site = planSite{of: s, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
+			*ph.site = planSite{of: s, names: s.names, most: s.maxNames(p.f.nameLimit), fresh: s.fresh, links: s.links}
 		}
 		p.sites[domain] = ph.site
 	}

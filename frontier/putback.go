@@ -29,8 +29,8 @@ func (d *disk) putBack(tries int, best web.URL) {
 	d.puttingBack = true
 }
 
-// turned forgets it, with the next commit.
-func (d *disk) turned() {
+// forgetPutBack removes that, with the next commit.
+func (d *disk) forgetPutBack() {
 	if d.puttingBack {
 		d.setState(statePutBack, nil)
 		d.puttingBack = false
@@ -56,31 +56,31 @@ func (d *disk) takeUpPutBack(f *Frontier) error {
 	return nil
 }
 
-// goOn is how many candidates a Lease has looked at that was interrupted, and the best of
+// resumeLease is how many candidates an interrupted Lease has looked at, and the best of
 // them: none where there is none, or where that one does not wait for a ready host any more.
-func (f *Frontier) goOn() (tries int, looked []look, err error) {
+func (f *Frontier) resumeLease() (tries int, looked []putBackLink, err error) {
 	if f.interrupted == 0 {
 		return 0, nil, nil
 	}
 	tries, f.interrupted = f.interrupted, 0
 	h, err := f.find(f.interruptedBest.Host())
-	if err != nil || h == nil || h.n == 0 {
+	if err != nil || h == nil || h.queued == 0 {
 		return 0, nil, err
 	}
 	ready := false
 	for c := range f.ready {
-		ready = ready || h.in == &f.ready[c]
+		ready = ready || h.inHeap == &f.ready[c]
 	}
 	if !ready {
 		return 0, nil, nil
 	}
-	known, err := f.shelf.marks([]web.Candidate{{URL: f.interruptedBest}}, nil)
+	known, err := f.backend.marks([]web.Candidate{{URL: f.interruptedBest}}, nil)
 	if err != nil || known[0].how != waiting {
 		return 0, nil, err
 	}
-	c, err := f.shelf.load(h, known[0].key) // it need not be the best of its host: others were not looked at yet
-	return tries, []look{{h, known[0].key, c}}, err
+	c, err := f.backend.load(h, known[0].key) // it need not be the best of its host: others were not looked at yet
+	return tries, []putBackLink{{h, known[0].key, c}}, err
 }
 
 func (m *memory) putBack(int, web.URL) {} // it dies with the process
-func (m *memory) turned()              {}
+func (m *memory) forgetPutBack()       {}

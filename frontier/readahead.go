@@ -36,7 +36,7 @@ type waitingLink struct {
 	key
 	value  []byte        // nil for one that left
 	c      web.Candidate // its bytes are those of value; read of links, and not of changes
-	score  float64       // as foresee has it, if scored
+	score  float64       // as prescore has it, if scored
 	scored bool
 }
 
@@ -48,18 +48,18 @@ const (
 	mostChanges = 1 << 13
 )
 
-// readOn begins to read n links from a place in the frontier on.
-func (d *disk) readOn(host uint32, from key, n int) {
-	d.readNoMore()
+// startReadAhead begins to read n links from a place in the frontier on.
+func (d *disk) startReadAhead(host uint32, from key, n int) {
+	d.endReadAhead()
 	lower := appendCandidateKey(nil, host, from)
 	if from.seq == 0 {
 		lower = lower[:hostKeySize]
 	}
 	a := &readAhead{host: host, first: from, changes: make(map[uint32][]waitingLink), done: make(chan struct{})}
 	d.ahead = a
-	var last *writing // what changes after this is noted, whether the iterator meets it or not
-	if n := len(d.writings); n > 0 {
-		last = d.writings[n-1]
+	var last *pendingCommit // what changes after this is noted, whether the iterator meets it or not
+	if n := len(d.pending); n > 0 {
+		last = d.pending[n-1]
 	}
 	go func() {
 		defer close(a.done)
@@ -79,8 +79,8 @@ func (d *disk) readOn(host uint32, from key, n int) {
 	}()
 }
 
-// readNoMore ends the reading that was begun last.
-func (d *disk) readNoMore() {
+// endReadAhead waits for the reading that was begun last, and drops what it read.
+func (d *disk) endReadAhead() {
 	if d.ahead != nil {
 		<-d.ahead.done
 		d.ahead = nil
@@ -94,7 +94,7 @@ func (d *disk) changed(h *host, k key, value []byte) {
 		return
 	}
 	if a.n++; a.n > mostChanges {
-		d.readNoMore()
+		d.endReadAhead()
 		return
 	}
 	a.changes[h.id] = append(a.changes[h.id], waitingLink{host: h.id, key: k, value: bytes.Clone(value)})
@@ -152,8 +152,8 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 	return links, whole, err
 }
 
-// foresee scores the first n links that were read, on all cores.
-func (d *disk) foresee(n int, score func(*web.Candidate) float64) {
+// prescore scores the first n links that were read, on all cores.
+func (d *disk) prescore(n int, score func(*web.Candidate) float64) {
 	a := d.ahead
 	if a == nil {
 		return

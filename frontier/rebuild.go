@@ -61,7 +61,7 @@ func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress f
 	if f.Stats(f.now).Seen > 0 || len(f.hosts) > 0 {
 		return b, fmt.Errorf("%s holds a frontier already", dir)
 	}
-	n := &heir{ctx: ctx, remains: r, f: f, disk: f.shelf.(*disk), live: r.db != nil}
+	n := &rebuilder{ctx: ctx, remains: r, f: f, disk: f.backend.(*disk), live: r.db != nil}
 	for _, d := range r.damage {
 		b.Lost = max(b.Lost, d.Lost)
 		if strings.HasPrefix(d.Path, r.queue()) && !d.label {
@@ -90,8 +90,8 @@ func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress f
 	return b, n.commit()
 }
 
-// heir is a frontier that is made of remains.
-type heir struct {
+// rebuilder makes a frontier of remains.
+type rebuilder struct {
 	ctx     context.Context
 	remains *Remains
 	f       *Frontier
@@ -102,26 +102,26 @@ type heir struct {
 }
 
 // changed commits now and then.
-func (n *heir) changed() error {
+func (n *rebuilder) changed() error {
 	if n.changes++; n.changes < 1000 {
 		return nil
 	}
 	return n.commit()
 }
 
-func (n *heir) commit() error {
+func (n *rebuilder) commit() error {
 	n.changes = 0
 	return errors.Join(n.ctx.Err(), n.disk.commit(change{next: n.f.next}))
 }
 
 // takeHosts takes over what is known of hosts, of each what was written last.
-func (n *heir) takeHosts() error {
+func (n *rebuilder) takeHosts() error {
 	type version struct {
 		state  web.HostState
 		number uint64
 	}
 	last := map[web.Host]version{}
-	take := func(w write) error {
+	take := func(w storedWrite) error {
 		if len(w.key) != 1+4 || w.key[0] != hostPrefix {
 			return nil
 		}
@@ -150,7 +150,7 @@ func (n *heir) takeHosts() error {
 
 // eachFound calls do with what is found under keys of a kind: what the store
 // holds, then what else its files do.
-func (n *heir) eachFound(prefix byte, do func(write) error) error {
+func (n *rebuilder) eachFound(prefix byte, do func(storedWrite) error) error {
 	if n.live {
 		if err := n.eachLive(prefix, do); err != nil {
 			return err
@@ -163,20 +163,20 @@ func (n *heir) eachFound(prefix byte, do func(write) error) error {
 }
 
 // eachLive calls do with what the store holds under keys of a kind.
-func (n *heir) eachLive(prefix byte, do func(write) error) error {
+func (n *rebuilder) eachLive(prefix byte, do func(storedWrite) error) error {
 	it, err := n.remains.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
 		return err
 	}
 	for it.First(); it.Valid() && err == nil; it.Next() {
-		err = do(write{it.Key(), it.Value(), 0})
+		err = do(storedWrite{it.Key(), it.Value(), 0})
 	}
 	return errors.Join(err, it.Close())
 }
 
 // takeLinks takes over the links that wait.
-func (n *heir) takeLinks() error {
-	take := func(w write) error {
+func (n *rebuilder) takeLinks() error {
+	take := func(w storedWrite) error {
 		if len(w.key) != candidateKeySize || w.key[0] != candidatePrefix {
 			return nil
 		}
@@ -192,7 +192,7 @@ func (n *heir) takeLinks() error {
 
 // takeLink takes over a link, if it waits, with the bytes that belong to its
 // place where there are several.
-func (n *heir) takeLink(c *web.Candidate, k key) error {
+func (n *rebuilder) takeLink(c *web.Candidate, k key) error {
 	hash := hashOf(c.URL)
 	old := n.remains.marks.get(hash)
 	own, err := n.disk.seen.get(hash)
@@ -216,19 +216,19 @@ func (n *heir) takeLink(c *web.Candidate, k key) error {
 			return nil // what is there is as good
 		}
 		n.disk.remove(h, own.key)
-		h.n--
+		h.queued--
 		n.f.queued--
 	}
 	n.f.next = max(n.f.next, place.seq+1)
 	n.disk.put(h, place, c)
-	h.n++
+	h.queued++
 	n.f.queued++
 	n.disk.setMark(c.URL, mark{place, waiting}, h, own.how == unknown)
 	return n.changed()
 }
 
 // takeMarks takes over what the ledger says of all other addresses.
-func (n *heir) takeMarks(b *RebuildReport) (err error) {
+func (n *rebuilder) takeMarks(b *RebuildReport) (err error) {
 	n.remains.marks.each(func(hash uint64, m mark) {
 		own, failed := n.disk.seen.get(hash)
 		if err = cmp.Or(err, failed); err != nil || own.how == waiting {
@@ -252,8 +252,8 @@ func (n *heir) takeMarks(b *RebuildReport) (err error) {
 	return err
 }
 
-func (n *heir) takeStates() error {
-	return n.eachLive(statePrefix, func(w write) error {
+func (n *rebuilder) takeStates() error {
+	return n.eachLive(statePrefix, func(w storedWrite) error {
 		n.disk.setState(string(w.key[1:]), w.value)
 		return n.changed()
 	})

@@ -58,7 +58,7 @@ func (m mark) standing() Standing {
 
 // Standing tells what the frontier knows of an address.
 func (f *Frontier) Standing(u web.URL) Standing {
-	m, err := f.shelf.mark(u)
+	m, err := f.backend.mark(u)
 	if err != nil {
 		f.fail(err) // the next call says so
 	}
@@ -289,8 +289,8 @@ func (r *Remains) States(wanted func(name string) bool) (map[string][]byte, erro
 	if r.db == nil {
 		return states, nil
 	}
-	n := &heir{remains: r}
-	return states, n.eachLive(statePrefix, func(w write) error {
+	n := &rebuilder{remains: r}
+	return states, n.eachLive(statePrefix, func(w storedWrite) error {
 		if name := string(w.key[1:]); wanted(name) {
 			states[name] = bytes.Clone(w.value)
 		}

@@ -30,11 +30,11 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	slice := n
 	var touched []*host
 	var lowest float64 // of the host's new priorities
-	checked := func(c *web.Candidate, foreseen *float64) (float64, error) {
+	checked := func(c *web.Candidate, prescored *float64) (float64, error) {
 		was := c.Priority
 		var p float64
-		if foreseen != nil {
-			p = *foreseen
+		if prescored != nil {
+			p = *prescored
 		} else {
 			p = score(c)
 		}
@@ -49,7 +49,7 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	}
 	for n > 0 && int(id) < len(f.hosts) {
 		looked := 0
-		if f.hosts[id] == nil && f.cold.host(id).n == 0 {
+		if f.hosts[id] == nil && f.cold.host(id).queued == 0 {
 			id, at = id+1, key{}
 			continue
 		}
@@ -57,23 +57,23 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		if err != nil {
 			return nil, f.fail(err)
 		}
-		if h.n > 0 {
+		if h.queued > 0 {
 			lowest = math.Inf(1)
-			if at, looked, err = f.shelf.rescore(h, at, n, checked); err != nil {
+			if at, looked, err = f.backend.rescore(h, at, n, checked); err != nil {
 				return nil, f.fail(err)
 			}
 			touched = append(touched, h)
 			f.sunk(h, lowest)
 			n -= looked
 		}
-		if h.n == 0 || at.seq == 0 {
+		if h.queued == 0 || at.seq == 0 {
 			id, at = id+1, key{}
 		}
 	}
-	if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
+	if err := f.backend.commit(change{next: f.next, quick: true, later: true}); err != nil {
 		return nil, f.fail(err)
 	}
-	if err := f.shelf.tidy(f.queued); err != nil {
+	if err := f.backend.flushMoved(f.queued); err != nil {
 		return nil, f.fail(err)
 	}
 	for _, h := range touched {
@@ -85,19 +85,19 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		return nil, f.fail(err)
 	}
 	if int(id) >= len(f.hosts) {
-		f.shelf.readOn(0, key{}, slice+readMore)
+		f.backend.startReadAhead(0, key{}, slice+readMore)
 		return nil, nil
 	}
-	f.shelf.readOn(id, at, slice+readMore)
+	f.backend.startReadAhead(id, at, slice+readMore)
 	return appendCandidateKey(nil, id, at), nil
 }
 
-// Foresee scores, on all cores, links that the next call will give new priorities, if that is a
+// Prescore scores, on all cores, links that the next call will give new priorities, if that is a
 // Rescore of n links from where the last one has ended: it takes these in place of its own. Score
 // changes nothing, and is called by several goroutines at a time.
-func (f *Frontier) Foresee(n int, score func(*web.Candidate) float64) {
+func (f *Frontier) Prescore(n int, score func(*web.Candidate) float64) {
 	if f.broken == nil {
-		f.shelf.foresee(n, score)
+		f.backend.prescore(n, score)
 	}
 }
 

@@ -19,7 +19,7 @@ func (f *Frontier) Revise(ctx context.Context, revise func(s *web.HostState)) er
 	}
 	var touched []*host
 	end := func() error {
-		if err := f.shelf.commit(change{next: f.next, quick: true}); err != nil {
+		if err := f.backend.commit(change{next: f.next, quick: true}); err != nil {
 			return err
 		}
 		for _, h := range touched {
@@ -41,7 +41,7 @@ func (f *Frontier) Revise(ctx context.Context, revise func(s *web.HostState)) er
 		}
 		s.Host = h.state.Host
 		h.state = s
-		f.shelf.setHost(h)
+		f.backend.setHost(h)
 		if touched = append(touched, h); len(touched) < revisePiece {
 			return nil
 		}

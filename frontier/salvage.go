@@ -12,10 +12,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// write is a key that was set in the store, as one of its files holds it. A
+// storedWrite is a key that was set in the store, as one of its files holds it. A
 // later write of the same key has a higher number; one that was compacted may
 // have number 0.
-type write struct {
+type storedWrite struct {
 	key, value []byte
 	number     uint64
 }
@@ -23,7 +23,7 @@ type write struct {
 // eachWrite calls do with every write that can be read of every table and log,
 // whether the store would still use that file or not, and passes over damaged
 // pieces. What was deleted since is among them.
-func (r *Remains) eachWrite(do func(write) error) error {
+func (r *Remains) eachWrite(do func(storedWrite) error) error {
 	names, err := r.view.List(r.queue())
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (r *Remains) eachWrite(do func(write) error) error {
 // eachOfTable calls do with the writes of a table: from its beginning up to where
 // it is damaged, and then from its end back to there. What lies between two
 // damaged blocks is not found.
-func eachOfTable(t *sstable.Reader, do func(write) error) error {
+func eachOfTable(t *sstable.Reader, do func(storedWrite) error) error {
 	it, err := t.NewIter(sstable.IterTransforms{}, nil, nil, sstable.AssertNoBlobHandles)
 	if err != nil {
 		return nil // its index is damaged
@@ -79,7 +79,7 @@ func eachOfTable(t *sstable.Reader, do func(write) error) error {
 		if kind := kv.K.Kind(); kind == pebble.InternalKeyKindSet || kind == pebble.InternalKeyKindSetWithDelete {
 			value, _, err := kv.V.Value(nil)
 			if err == nil {
-				err = do(write{key, value, uint64(kv.K.SeqNum())})
+				err = do(storedWrite{key, value, uint64(kv.K.SeqNum())})
 			}
 			if err != nil {
 				return err
@@ -100,7 +100,7 @@ const logBlock = 32 << 10
 
 // eachOfLog calls do with the writes in a log. Behind a damaged piece it goes on
 // at the next block.
-func (r *Remains) eachOfLog(path, name string, do func(write) error) error {
+func (r *Remains) eachOfLog(path, name string, do func(storedWrite) error) error {
 	number, _, ok := wal.ParseLogFilename(name)
 	if !ok {
 		return nil
@@ -144,7 +144,7 @@ func nextBatch(records *logs.Reader) ([]byte, error) {
 	return b, err
 }
 
-func eachOfBatch(batch []byte, do func(write) error) error {
+func eachOfBatch(batch []byte, do func(storedWrite) error) error {
 	number := uint64(batchrepr.ReadSeqNum(batch))
 	for b := batchrepr.Read(batch); ; number++ {
 		kind, key, value, ok, err := b.Next()
@@ -152,7 +152,7 @@ func eachOfBatch(batch []byte, do func(write) error) error {
 			return nil
 		}
 		if kind == pebble.InternalKeyKindSet {
-			if err := do(write{key, value, number}); err != nil {
+			if err := do(storedWrite{key, value, number}); err != nil {
 				return err
 			}
 		}

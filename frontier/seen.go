@@ -186,14 +186,14 @@ func (d *disk) settle() (changed bool, err error) {
 
 // full tells whether it is time for a new ledger.
 func (d *disk) full(m *meta) bool {
-	full := d.seen.recent.n >= d.most || d.ledger.records >= 4*int64(d.most) || len(m.closed) > 0
+	full := d.seen.recent.n >= d.tableLimit || d.ledger.records >= 4*int64(d.tableLimit) || len(m.closed) > 0
 	return full && d.job == nil && d.seen.frozen == nil
 }
 
 // assertStill panics where a commit is on its way.
 func (d *disk) assertStill() {
-	if len(d.writings) > 0 {
-		panic(fmt.Sprintf("frontier: the files of the seen-set change while %d commits are on their way", len(d.writings)))
+	if len(d.pending) > 0 {
+		panic(fmt.Sprintf("frontier: the files of the seen-set change while %d commits are on their way", len(d.pending)))
 	}
 }
 
@@ -243,7 +243,7 @@ func (d *disk) work() {
 		})
 		return
 	}
-	if d.fullAt > 0 && d.ledger.records < d.fullAt+int64(d.most)/8 {
+	if d.fullAt > 0 && d.ledger.records < d.fullAt+int64(d.tableLimit)/8 {
 		return
 	}
 	if frozen := d.seen.frozen; frozen != nil {
@@ -413,10 +413,10 @@ func (d *disk) count(f *Frontier) error {
 		d.seen.n++
 		if m := r.mark(); m.how == waiting && int64(r.host) < int64(len(f.hosts)) {
 			c := f.cold.host(r.host)
-			if c.n == 0 || m.key.before(c.head) {
+			if c.queued == 0 || m.key.before(c.head) {
 				c.head = m.key
 			}
-			c.n++
+			c.queued++
 			f.spread.add(m.prio, 1)
 		}
 		return nil
@@ -469,7 +469,7 @@ func (d *disk) renewSeen(f *Frontier) error {
 	renew()
 	err = d.eachWaiting(len(f.hosts), func(r record) error {
 		d.seen.recent.put(r)
-		if d.seen.recent.n < d.most {
+		if d.seen.recent.n < d.tableLimit {
 			return nil
 		}
 		return flush()

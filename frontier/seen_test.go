@@ -33,7 +33,7 @@ func TestSeen(t *testing.T) {
 			if f, err = open(fs, "frontier", opts); err != nil {
 				t.Fatal(err)
 			}
-			d = f.shelf.(*disk)
+			d = f.backend.(*disk)
 		}
 		reopen()
 		want := map[uint64]mark{}
@@ -144,7 +144,7 @@ func TestEarlierVersion(t *testing.T) {
 	if _, err := f.Commit(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	m := f.shelf.(*disk).meta
+	m := f.backend.(*disk).meta
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestEarlierVersion(t *testing.T) {
 		if _, err := f.Commit(t.Context(), web.Turn{State: map[string][]byte{"a": {1}}}); err != nil {
 			t.Fatal(err)
 		}
-		d := f.shelf.(*disk)
+		d := f.backend.(*disk)
 		if d.job != nil {
 			<-d.job.done
 		}

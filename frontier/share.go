@@ -86,8 +86,8 @@ func (h *host) class() class {
 	return quick
 }
 
-// site is a registrable domain with the hosts below it. Its counts are the sums of
-// its hosts' shares.
+// site is a registrable domain with the hosts below it. Its counts are the sums of the
+// hostCounts of its hosts.
 type site struct {
 	name    string
 	unseen  []*host // that gave no page, with a link that waits
@@ -107,22 +107,22 @@ type site struct {
 	asleep map[uint32]struct{}
 }
 
-// share is what a host adds to the counts of its site and of the frontier.
-type share struct {
+// hostCounts are what a host adds to the counts of its site and of the frontier.
+type hostCounts struct {
 	names, fresh, proven, working, quick bool
 	links                                int
 }
 
 // turns is the line of a site's young names while it is crowded.
 type turns struct {
-	line   heap[*host] // those that are ready; first those with fewer pages
-	chosen *host       // the one whose turn it is: in Frontier.ready; nil = none
-	out    int         // leased
-	due    time.Time   // of the next turn
-	ended  bool        // one has ended since the frontier last heard of the time
-	recent int         // of the last leases
-	aside  bool        // chosen yields for the rest of this Lease
-	listed bool        // in Frontier.lined
+	line    heap[*host] // those that are ready; first those with fewer pages
+	chosen  *host       // the one whose turn it is: in Frontier.ready; nil = none
+	leased  int         // leased
+	due     time.Time   // of the next turn
+	ended   bool        // one has ended since the frontier was last given the time
+	recent  int         // of the last leases
+	yielded bool        // chosen yields for the rest of this Lease
+	listed  bool        // in Frontier.lined
 }
 
 // ports are the hosts of one name.
@@ -133,7 +133,7 @@ type ports struct {
 	ended bool // as in turns
 }
 
-func (f *Frontier) crowded(s *site) bool { return s.fresh > f.crowd }
+func (f *Frontier) crowded(s *site) bool { return s.fresh > f.crowdLimit }
 
 // maxNames is how many names may wait for a first visit, given the frontier's
 // limit.
@@ -197,27 +197,27 @@ func (p *ports) add(h *host) {
 	p.busy = p.busy || h.busy()
 }
 
-// count brings the counts of a host's site up to date.
-func (f *Frontier) count(h *host) {
-	s, was := h.site, h.share
-	var is share
-	is.working = h.n > 0 || h.busy()
+// updateCounts brings the counts of a host's site up to date.
+func (f *Frontier) updateCounts(h *host) {
+	s, was := h.site, h.counts
+	var is hostCounts
+	is.working = h.queued > 0 || h.busy()
 	is.proven = h.state.Fetched > h.state.Barren
 	if h.state.Fetched == 0 && is.working {
 		is.names, is.fresh = true, h.state.Failures == 0
 	}
 	if h.young() {
-		is.links = h.n
+		is.links = h.queued
 	}
 	is.quick = is.working && h.class() == quick && h.state.Due.Sub(f.now) <= soon
-	seen := h.state.Fetched > 0 || h.n == 0
-	if seen != (h.place < 0) {
+	seen := h.state.Fetched > 0 || h.queued == 0
+	if seen != (h.unseenIndex < 0) {
 		s.show(h, seen)
 	}
 	if is == was {
 		return
 	}
-	h.share = is
+	h.counts = is
 	crowded, worked := f.crowded(s), s.working > 0
 	add := func(n *int, was, is bool) {
 		if was != is {
@@ -248,31 +248,31 @@ func (f *Frontier) count(h *host) {
 // show puts a host among those that gave no page, or takes it out.
 func (s *site) show(h *host, seen bool) {
 	if !seen {
-		h.place = len(s.unseen)
+		h.unseenIndex = len(s.unseen)
 		s.unseen = append(s.unseen, h)
 		return
 	}
 	last := len(s.unseen) - 1
-	s.unseen[h.place] = s.unseen[last]
-	s.unseen[h.place].place = h.place
+	s.unseen[h.unseenIndex] = s.unseen[last]
+	s.unseen[h.unseenIndex].unseenIndex = h.unseenIndex
 	s.unseen[last] = nil
-	s.unseen, h.place = s.unseen[:last], -1
+	s.unseen, h.unseenIndex = s.unseen[:last], -1
 }
 
-// shares tells whether a host is to stand in the line of its site.
-func (f *Frontier) shares(h *host) bool {
+// standsInLine tells whether a host is to stand in the line of its site.
+func (f *Frontier) standsInLine(h *host) bool {
 	return f.workers > 0 && f.working > 1 && h.young() && f.crowded(h.site)
 }
 
-// stand is the heap in which a host that is ready belongs.
-func (f *Frontier) stand(h *host) *heap[*host] {
-	if !f.shares(h) {
+// heapFor is the heap in which a host that is ready belongs.
+func (f *Frontier) heapFor(h *host) *heap[*host] {
+	if !f.standsInLine(h) {
 		return &f.ready[h.class()]
 	}
 	t := h.site.turns
 	if t == nil {
 		t = &turns{}
-		t.line.moved = func(h *host, i int) { h.at = i }
+		t.line.moved = func(h *host, i int) { h.heapIndex = i }
 		t.line.less = func(a, b *host) bool {
 			if a.pages != b.pages {
 				return a.pages < b.pages
@@ -298,17 +298,19 @@ func (f *Frontier) disperse(s *site) {
 	t.chosen = nil
 }
 
-// choose gives the turn of a crowded site to the first in its line, if it may have
-// one now.
-func (f *Frontier) choose(s *site) {
-	if t := s.turns; t != nil && t.out == 0 && !t.ended && !t.due.After(f.now) {
-		f.choice(s)
+// giveTurnIfDue gives the turn of a crowded site to the first in its line, if its next turn
+// is due.
+func (f *Frontier) giveTurnIfDue(s *site) {
+	if t := s.turns; t != nil && t.leased == 0 && !t.ended && !t.due.After(f.now) {
+		f.giveTurn(s)
 	}
 }
 
-func (f *Frontier) choice(s *site) {
+// giveTurn gives the turn of a crowded site to the first in its line, in place of the one that
+// has it.
+func (f *Frontier) giveTurn(s *site) {
 	t := s.turns
-	if t.line.len() == 0 || t.aside {
+	if t.line.len() == 0 || t.yielded {
 		return
 	}
 	first := t.line.top()
@@ -330,29 +332,29 @@ func (f *Frontier) classes() (open [numClasses]bool) {
 		return [numClasses]bool{true, true, true}
 	}
 	kept := 0
-	if f.tries < fewTries || bits.OnesCount32(f.slowTries) >= slowTries || f.lags {
+	if f.triedHosts < fewTries || bits.OnesCount32(f.slowTries) >= slowTries || f.lags {
 		kept = min(f.workers/4, f.quick)
 	}
 	open[quick] = true
-	open[untried] = f.out[untried]+f.out[slow] < f.workers-kept
-	open[slow] = open[untried] && f.out[slow] < max(1, f.workers/4)
+	open[untried] = f.leasedOf[untried]+f.leasedOf[slow] < f.workers-kept
+	open[slow] = open[untried] && f.leasedOf[slow] < max(1, f.workers/4)
 	return open
 }
 
 // tried takes in whether an untried host was slow.
 func (f *Frontier) tried(slow bool) {
-	f.tries++
+	f.triedHosts++
 	f.slowTries <<= 1
 	if slow {
 		f.slowTries |= 1
 	}
 }
 
-// lag looks whether an untried or slow host has not answered for long.
-func (f *Frontier) lag() {
+// updateLags sets lags: whether an untried or slow host has not answered for lagging.
+func (f *Frontier) updateLags() {
 	f.lags = false
 	for _, h := range f.leased {
-		f.lags = f.lags || h.kind != quick && f.now.Sub(h.given) >= lagging
+		f.lags = f.lags || h.leasedAs != quick && f.now.Sub(h.given) >= lagging
 	}
 }
 
@@ -368,7 +370,7 @@ func (f *Frontier) front(floor float64) (*host, error) {
 			h = nil
 		}
 		switch {
-		case h == nil && len(f.aside) > 0:
+		case h == nil && len(f.yielding) > 0:
 			if err := f.unyield(); err != nil {
 				return nil, err
 			}
@@ -377,7 +379,7 @@ func (f *Frontier) front(floor float64) (*host, error) {
 			if !f.alone() {
 				return nil, nil
 			}
-		case f.shares(h) && h.site.turns == nil || f.shares(h) && h.site.turns.chosen != h:
+		case f.standsInLine(h) && h.site.turns == nil || f.standsInLine(h) && h.site.turns.chosen != h:
 			// It came here before its site was crowded.
 			if err := f.place(h); err != nil {
 				return nil, err
@@ -385,8 +387,8 @@ func (f *Frontier) front(floor float64) (*host, error) {
 		case others && !f.yieldless && f.yields(h):
 			t := h.site.turns
 			f.unplace(h)
-			t.chosen, t.aside = h, true
-			f.aside = append(f.aside, h)
+			t.chosen, t.yielded = h, true
+			f.yielding = append(f.yielding, h)
 		default:
 			return h, nil
 		}
@@ -435,15 +437,15 @@ func (f *Frontier) yields(h *host) bool {
 
 // unyield puts those who yielded back to where they stood.
 func (f *Frontier) unyield() error {
-	for _, h := range f.aside {
-		h.site.turns.aside = false
+	for _, h := range f.yielding {
+		h.site.turns.yielded = false
 	}
-	for _, h := range f.aside {
+	for _, h := range f.yielding {
 		if err := f.place(h); err != nil {
 			return err
 		}
 	}
-	f.aside = f.aside[:0]
+	f.yielding = f.yielding[:0]
 	f.yieldless = false
 	return nil
 }
@@ -463,7 +465,7 @@ func (f *Frontier) alone() bool {
 	if all > s.ready || len(f.leased) > s.leased || s.turns.chosen != nil || !f.classes()[untried] || f.othersSoon(s) {
 		return false
 	}
-	f.choice(s)
+	f.giveTurn(s)
 	return s.turns.chosen != nil
 }
 
@@ -487,25 +489,25 @@ func (f *Frontier) othersSoon(s *site) bool {
 	return look(0)
 }
 
-// took notes that h is to be leased from.
-func (f *Frontier) took(h *host) {
-	h.kind, h.given = h.class(), f.now
-	f.out[h.kind]++
+// leaseBegan notes that h is leased from.
+func (f *Frontier) leaseBegan(h *host) {
+	h.leasedAs, h.given = h.class(), f.now
+	f.leasedOf[h.leasedAs]++
 	s := h.site
 	s.leased++
 	var by *site // whose share it takes
-	if f.shares(h) && s.turns != nil {
+	if f.standsInLine(h) && s.turns != nil {
 		by = s
-		s.turns.out++
+		s.turns.leased++
 		s.turns.recent++
-		h.turn = true
+		h.byTurn = true
 	}
 	if f.workers > 0 {
 		i := f.leases % lookBack
-		if old := f.last[i]; old != nil {
+		if old := f.lastLeases[i]; old != nil {
 			old.turns.recent--
 		}
-		f.last[i] = by
+		f.lastLeases[i] = by
 		f.leases++
 	}
 	if p := h.ports; p != nil {
@@ -516,15 +518,15 @@ func (f *Frontier) took(h *host) {
 	}
 }
 
-// gave notes that the lease from h has ended.
-func (f *Frontier) gave(h *host) {
-	f.out[h.kind]--
+// leaseEnded notes that the lease from h has ended.
+func (f *Frontier) leaseEnded(h *host) {
+	f.leasedOf[h.leasedAs]--
 	h.site.leased--
-	h.first = h.kind == untried
-	if h.turn {
-		h.turn = false
+	h.wasUntried = h.leasedAs == untried
+	if h.byTurn {
+		h.byTurn = false
 		t := h.site.turns
-		t.out--
+		t.leased--
 		if !t.ended {
 			t.ended = true
 			f.endedTurns = append(f.endedTurns, h.site)
@@ -536,8 +538,8 @@ func (f *Frontier) gave(h *host) {
 	}
 }
 
-// wakeLines gives turns to lines whose time has come.
-func (f *Frontier) wakeLines() error {
+// advanceLines gives turns to lines whose time has come.
+func (f *Frontier) advanceLines() error {
 	for _, p := range f.endedPorts {
 		p.ended, p.due = false, f.now.Add(f.delay)
 		for _, h := range p.hosts {
@@ -553,7 +555,7 @@ func (f *Frontier) wakeLines() error {
 	f.endedTurns = f.endedTurns[:0]
 	f.trimLined()
 	for _, s := range f.lined {
-		f.choose(s)
+		f.giveTurnIfDue(s)
 	}
 	return nil
 }
@@ -574,7 +576,7 @@ func (f *Frontier) trimLined() {
 func (f *Frontier) nextTurn() (at time.Time, ok bool) {
 	for _, s := range f.lined {
 		t := s.turns
-		if t.line.len() == 0 || t.chosen != nil || t.out > 0 {
+		if t.line.len() == 0 || t.chosen != nil || t.leased > 0 {
 			continue
 		}
 		due := t.due

@@ -20,7 +20,7 @@ import (
 // h.n does not count it yet.
 func (f *Frontier) entered(h *host, k key) {
 	f.spread.add(k.prio, 1)
-	if h.n == 0 || h.worst.before(k) {
+	if h.queued == 0 || h.worst.before(k) {
 		h.worst, h.loose = k, false
 	}
 	f.changed(h)
@@ -54,7 +54,7 @@ func (f *Frontier) changed(h *host) {
 		f.worst, f.dirty = heap[*host]{}, nil // to be made anew, if it is needed again
 		for _, o := range f.hosts {
 			if o != nil {
-				o.dirty, o.bound = false, -1
+				o.dirty, o.boundIndex = false, -1
 			}
 		}
 	default:
@@ -71,13 +71,13 @@ func (f *Frontier) bounds() (*heap[*host], error) {
 			return nil, err
 		}
 		q.less = func(a, b *host) bool { return b.rank.before(a.rank) }
-		q.moved = func(h *host, i int) { h.bound = i }
+		q.moved = func(h *host, i int) { h.boundIndex = i }
 		for _, h := range f.hosts {
 			if h == nil {
 				continue
 			}
-			h.bound, h.rank = -1, h.worst
-			if h.n > 0 {
+			h.boundIndex, h.rank = -1, h.worst
+			if h.queued > 0 {
 				q.push(h)
 			}
 		}
@@ -86,11 +86,11 @@ func (f *Frontier) bounds() (*heap[*host], error) {
 	for _, h := range f.dirty {
 		h.dirty, h.rank = false, h.worst // one at a time: the others are in order
 		switch {
-		case h.n == 0 && h.bound >= 0:
-			q.remove(h.bound)
-		case h.n > 0 && h.bound >= 0:
-			q.fix(h.bound)
-		case h.n > 0:
+		case h.queued == 0 && h.boundIndex >= 0:
+			q.remove(h.boundIndex)
+		case h.queued > 0 && h.boundIndex >= 0:
+			q.fix(h.boundIndex)
+		case h.queued > 0:
 			q.push(h)
 		}
 	}
@@ -105,7 +105,7 @@ const mostTrimmed = 10_000
 // trim has the worst candidates leave until no more wait than may. Where the
 // process dies before, the next Turn does it.
 func (f *Frontier) trim() (gone []web.Candidate, err error) {
-	excess := min(f.queued-f.all, mostTrimmed)
+	excess := min(f.queued-f.maxQueued, mostTrimmed)
 	if excess <= 0 {
 		return nil, nil
 	}
@@ -114,20 +114,20 @@ func (f *Frontier) trim() (gone []web.Candidate, err error) {
 		return nil, err
 	}
 	for _, v := range victims {
-		c, err := f.shelf.load(v.h, v.key)
+		c, err := f.backend.load(v.h, v.key)
 		if err != nil {
 			return nil, err
 		}
 		gone = append(gone, c)
 	}
 	for i, v := range victims {
-		f.shelf.remove(v.h, v.key)
-		v.h.n--
+		f.backend.remove(v.h, v.key)
+		v.h.queued--
 		f.queued--
 		f.left(v.h, v.key)
-		f.shelf.setMark(gone[i].URL, mark{how: dropped}, v.h, false)
+		f.backend.setMark(gone[i].URL, mark{how: dropped}, v.h, false)
 	}
-	if err := f.shelf.commit(change{next: f.next, quick: true, later: true}); err != nil {
+	if err := f.backend.commit(change{next: f.next, quick: true, later: true}); err != nil {
 		return nil, err
 	}
 	for _, v := range victims {
@@ -156,23 +156,23 @@ func (f *Frontier) victims(n int) (out []victim, err error) {
 	for len(out) < n && q.len() > 0 {
 		h := q.top()
 		if h.loose {
-			k, ok, err := f.shelf.worst(h, last[h])
+			k, ok, err := f.backend.worst(h, last[h])
 			if err != nil {
 				return nil, err
 			}
 			if ok {
 				h.worst, h.rank, h.loose = k, k, false
-				q.fix(h.bound)
+				q.fix(h.boundIndex)
 				continue
 			}
-			chosen[h] = h.n // as damage may leave it
+			chosen[h] = h.queued // as damage may leave it
 		} else {
 			out = append(out, victim{h, h.worst})
 			last[h], h.loose = h.worst, true
 			chosen[h]++
 		}
-		if chosen[h] == h.n {
-			q.remove(h.bound)
+		if chosen[h] == h.queued {
+			q.remove(h.boundIndex)
 			aside = append(aside, h)
 		}
 	}

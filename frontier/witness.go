@@ -32,10 +32,10 @@ import (
 type witness struct {
 	file vfs.File
 	name string
-	testimony
+	witnessRecord
 }
 
-type testimony struct{ turn, synced uint64 }
+type witnessRecord struct{ turn, synced uint64 }
 
 const (
 	witnessMagic = "waggle witness 1"
@@ -43,7 +43,7 @@ const (
 )
 
 // openWitness opens the file for writing, and makes it if there is none.
-func openWitness(fs vfs.FS, name string, t testimony) (*witness, error) {
+func openWitness(fs vfs.FS, name string, t witnessRecord) (*witness, error) {
 	f, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func openWitness(fs vfs.FS, name string, t testimony) (*witness, error) {
 	return w, nil
 }
 
-func (w *witness) write(t testimony) error {
+func (w *witness) write(t witnessRecord) error {
 	var b [witnessSize]byte
 	n := copy(b[:], witnessMagic)
 	binary.LittleEndian.PutUint64(b[n:], t.turn)
@@ -64,13 +64,13 @@ func (w *witness) write(t testimony) error {
 	if _, err := w.file.WriteAt(b[:], 0); err != nil {
 		return fmt.Errorf("writing %s: %w", w.name, err)
 	}
-	w.testimony = t
+	w.witnessRecord = t
 	return nil
 }
 
 // readWitness reads the file of a frontier. A file that is missing or cannot be
 // trusted is a *DamageError.
-func readWitness(fs vfs.FS, name string) (t testimony, err error) {
+func readWitness(fs vfs.FS, name string) (t witnessRecord, err error) {
 	f, err := fs.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return t, &DamageError{Path: name, Err: errors.New("it is missing")}
@@ -87,5 +87,5 @@ func readWitness(fs vfs.FS, name string) (t testimony, err error) {
 	if string(b[:n]) != witnessMagic || binary.LittleEndian.Uint64(b[n+16:]) != xxh3.Hash(b[:n+16]) {
 		return t, &DamageError{Path: name, Err: errors.New("its checksum is wrong")}
 	}
-	return testimony{binary.LittleEndian.Uint64(b[n:]), binary.LittleEndian.Uint64(b[n+8:])}, nil
+	return witnessRecord{binary.LittleEndian.Uint64(b[n:]), binary.LittleEndian.Uint64(b[n+8:])}, nil
 }

@@ -40,11 +40,12 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 		b, _ := m.pages[len(m.pages)-1].AppendBinary(nil)
 		m.lessons = append(m.lessons, b)
 	}
-	return j.grown(m)
+	return j.updateView(m)
 }
 
-// grown makes the view anew after so many pages, and returns those judged otherwise.
-func (j *topicJudge) grown(m *memory) []web.Renewal {
+// updateView makes the view anew if the number of pages is a power of two, and returns
+// the pages that are judged otherwise by it.
+func (j *topicJudge) updateView(m *memory) []web.Renewal {
 	if n := len(m.pages); n&(n-1) != 0 {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (j *topicJudge) Learn(lesson []byte) (renewed []web.Renewal, err error) {
 	}
 	p.said = float32(math.NaN())
 	m.add(p)
-	return j.grown(m), nil
+	return j.updateView(m), nil
 }
 
 // Label has pages that a person wants more of stand beside the examples of the topic, in
@@ -115,7 +116,7 @@ const leastRenewal = 0.02
 func (j *topicJudge) renew(v *view) (out []web.Renewal) {
 	for i, s := range j.memory.scores(v, j.templates) {
 		p := &j.memory.pages[i]
-		is := j.say(v, s)
+		is := j.verdictFor(v, s)
 		was := float64(p.said)
 		if math.IsNaN(was) {
 			continue
@@ -228,14 +229,14 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	if settled {
 		b, err := part(partView)
 		if err == nil {
-			view, err = readView(b, j.recipe.bm25)
+			view, err = readView(b, j.constants.bm25)
 		}
 		if err != nil {
 			return wrong(err)
 		}
 		j.calibrate(view)
 		// It was settled when the number of pages was a power of two last.
-		view.crawl = j.recipe.crawlOffset(1 << (bits.Len(uint(max(1, pages))) - 1))
+		view.crawl = j.constants.crawlOffset(1 << (bits.Len(uint(max(1, pages))) - 1))
 	}
 	j.memory, j.templates = m, t
 	j.view.Store(view)
@@ -251,7 +252,7 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 func (v *view) append(b []byte) []byte {
 	float := func(f float64) { b = binary.BigEndian.AppendUint64(b, math.Float64bits(f)) }
 	float(v.reference)
-	float(v.unit)
+	float(v.fullText)
 	for _, x := range v.background {
 		float(x)
 	}
@@ -273,7 +274,7 @@ func (v *view) append(b []byte) []byte {
 
 func readView(b []byte, m bm25) (*view, error) {
 	r := stateReader{b: b}
-	v := &view{reference: r.float(), unit: r.float()}
+	v := &view{reference: r.float(), fullText: r.float()}
 	for i := range v.background {
 		v.background[i] = r.float()
 	}
@@ -293,7 +294,7 @@ func readView(b []byte, m bm25) (*view, error) {
 		return nil, err
 	}
 	sorted := slices.IsSortedFunc(v.query.terms, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
-	if !sorted || !(v.reference > 0 && v.unit > 0) {
+	if !sorted || !(v.reference > 0 && v.fullText > 0) {
 		return nil, fmt.Errorf("%w (damaged)", errState)
 	}
 	v.query.index()

@@ -43,7 +43,7 @@ func usualShare(x float64) float64 {
 	return math.Exp(ln[len(ln)-1])
 }
 
-func newBackground(r *recipe, v *view, scores []float64) background {
+func newBackground(r *constants, v *view, scores []float64) background {
 	var b background
 	xs, weights := make([]float64, len(scores)), make([]float64, len(scores))
 	all := float64(backgroundPrior)

@@ -9,8 +9,8 @@ import (
 // were seen. The expected numbers are made by hand, with T = 1 everywhere:
 // x = ln(1 + 0.02), logit = 1.82·x − 3.81 + 0.9·n/(n + 32).
 func TestCrawlOffset(t *testing.T) {
-	r := defaultRecipe()
-	j := &topicJudge{recipe: r}
+	r := defaultConstants()
+	j := &topicJudge{constants: r}
 	for n, want := range map[int]float64{0: 0.022446, 32: 0.034758, 64: 0.040157, 256: 0.048616} {
 		v := &view{reference: 1, crawl: r.crawlOffset(n), slope: r.slope, offset: r.offset}
 		if p := j.relevance(v, 1); math.Abs(p-want) > 1e-6 {

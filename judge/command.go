@@ -66,7 +66,7 @@ func newCommand(o Options) (Judge, error) {
 		c.starts = 1 + max(0, o.Restarts)
 	}
 	if t != nil && t.Validate() == nil {
-		c.words = newTopicJudge("topic", t, o, defaultRecipe())
+		c.words = newTopicJudge("topic", t, o, defaultConstants())
 	}
 	p, err := c.start()
 	if err != nil {

@@ -26,7 +26,7 @@ type cosine struct {
 	models   []vector
 	known    map[string]bool // the stems of the models
 	sources  []web.URL       // of the examples
-	texts    recall
+	texts    textCache
 }
 
 var _ Judge = (*cosine)(nil)
@@ -98,7 +98,7 @@ func (c *cosine) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	return c.verdict(s, s), nil
 }
 
-func (c *cosine) Text(s string) float64 { return c.texts.of(s, c.textOf) }
+func (c *cosine) Text(s string) float64 { return c.texts.get(s, c.textOf) }
 
 func (c *cosine) textOf(s string) float64 {
 	words := c.analyzer.Words(s)

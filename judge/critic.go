@@ -122,8 +122,8 @@ type Doubter interface {
 	Doubts() (notes []string, err error)
 }
 
-// wordsOf is a page as the critic reads it, and its number of known words.
-func wordsOf(stems map[string]uint32, terms []web.Term) (sparse.Vector, float64) {
+// termVector is a page as counts of the known stems, and the sum of these counts.
+func termVector(stems map[string]uint32, terms []web.Term) (sparse.Vector, float64) {
 	v := make(sparse.Vector, 0, len(terms))
 	n := 0.
 	for _, t := range terms { // sorted by text, as the ids are
@@ -151,7 +151,7 @@ func (c *Critic) posterior(v sparse.Vector, n, words float64) []float64 {
 }
 
 // temper fills dst with ln Pr(c|u) [classes] by W, given the same as printed,
-// for a page of n known words. dst and printed may be one.
+// for a page of n known words. dst and printed may share memory.
 func temper(dst, printed []float64, n, words float64) {
 	s := 1.
 	if n > words {
@@ -231,29 +231,28 @@ func (c *Critic) topics() func(func(string) bool) {
 	}
 }
 
-// Sight is how well a critic tells a focus from the rest: what became of
-// held-out pages.
-type Sight struct {
+// FocusResult is how well a critic tells a focus from the rest, by held-out pages.
+type FocusResult struct {
 	Good, Found int         // held-out pages in focus, and how many were taken for such
 	Rest, False int         // the others, and how many were taken for such in focus
 	Worst       []Confusion // of the pages in focus, those taken for classes that are not; most first
 }
 
-// Recall is the share of the pages in focus that are seen to be, Precision the
-// share of what seems to be in focus that is; NaN without pages.
-func (s Sight) Recall() float64 { return float64(s.Found) / float64(s.Good) }
+// Recall is the share of the pages in focus that are taken for such, Precision the
+// share of the pages taken for such that are in focus; NaN without pages.
+func (s FocusResult) Recall() float64 { return float64(s.Found) / float64(s.Good) }
 
 // Precision is described at Recall.
-func (s Sight) Precision() float64 { return float64(s.Found) / float64(s.Found+s.False) }
+func (s FocusResult) Precision() float64 { return float64(s.Found) / float64(s.Found+s.False) }
 
-// Balanced is the mean of the shares of pages in focus and of others that are
-// seen to be what they are: ½ is no better than a blind guess.
-func (s Sight) Balanced() float64 {
+// Balanced is the balanced accuracy: the mean of the shares of pages in focus and of
+// others that are taken for what they are. ½ is no better than chance.
+func (s FocusResult) Balanced() float64 {
 	return (s.Recall() + 1 - float64(s.False)/float64(s.Rest)) / 2
 }
 
-// Sight looks at the held-out pages; good is what Focus returned.
-func (c *Critic) Sight(good []bool) (s Sight) {
+// FocusResult counts the held-out pages; good [classes] is what Focus returned.
+func (c *Critic) FocusResult(good []bool) (s FocusResult) {
 	for _, t := range c.Record.Confusion {
 		switch {
 		case good[t.Class] && good[t.For]:
@@ -276,12 +275,12 @@ func (c *Critic) Sight(good []bool) (s Sight) {
 // ErrBlind says that a critic cannot tell the topics in focus from the others.
 var ErrBlind = errors.New("the critic cannot tell its classes apart")
 
-// Bounds of Sight.Balanced.
+// Bounds of FocusResult.Balanced, and of what it is made of.
 const (
-	blind    = 0.6  // below, a crawl would go by next to nothing
-	doubtful = 0.75 // below, users are told
-	fewHeld  = 5    // held-out pages in focus, below which nothing can be said
-	fewTried = 20   // held-out pages, below which nothing is said of their probabilities
+	leastBalanced = 0.6  // below, no crawl should use the critic: ErrBlind
+	doubtful      = 0.75 // below, users are told
+	fewHeld       = 5    // held-out pages in focus, below which nothing can be said
+	fewTried      = 20   // held-out pages, below which nothing is said of their probabilities
 
 	illCalibrated = 0.2 // expected calibration error, from which on users are told
 )
@@ -326,7 +325,7 @@ func (c *Critic) prior(good []bool) float64 {
 
 // tried is what the held-out pages speak against judging by the critic.
 func (c *Critic) tried(good []bool) ([]string, error) {
-	s := c.Sight(good)
+	s := c.FocusResult(good)
 	if s.Good < fewHeld || s.Rest < fewHeld {
 		says := fmt.Sprintf("too few pages were held out to know how well the critic judges: %d in focus, %d others", s.Good, s.Rest)
 		if min(s.Good, s.Rest) > 0 && s.Balanced() < doubtful {
@@ -340,7 +339,7 @@ func (c *Critic) tried(good []bool) ([]string, error) {
 		says += fmt.Sprintf("; most often, %d times, it took %s for %s", w.Pages, c.Record.Classes[w.Class], c.Record.Classes[w.For])
 	}
 	switch b := s.Balanced(); {
-	case b < blind:
+	case b < leastBalanced:
 		return nil, fmt.Errorf("%w: %s. Take both topics into focus, or train it with more examples", ErrBlind, says)
 	case b < doubtful || s.Precision() < 0.5:
 		return []string{"the critic tells the focus from the rest poorly: " + says}, nil
@@ -367,8 +366,8 @@ var (
 	_ Judge      = (*critic)(nil)
 	_ Classifier = (*critic)(nil)
 	_ Doubter    = (*critic)(nil)
-	_ Classifier = (*pair)(nil)
-	_ Doubter    = (*pair)(nil)
+	_ Classifier = (*twoClassCritic)(nil)
+	_ Doubter    = (*twoClassCritic)(nil)
 )
 
 func newCritic(o Options) (Judge, error) {
@@ -385,12 +384,12 @@ func newCritic(o Options) (Judge, error) {
 		if err != nil {
 			return nil, err
 		}
-		two := &pair{bayes: b.(*bayes), topic: cmp.Or(t.Name, "topic")}
+		two := &twoClassCritic{bayes: b.(*bayes), topic: cmp.Or(t.Name, "topic")}
 		two.name = name
 		if o.Printed {
 			two.words = math.Inf(1)
 		}
-		two.sight = two.trial(t, o)
+		two.held = two.crossValidate(t, o)
 		return two, nil
 	}
 	c := &critic{identity: identity{name, cmp.Or(o.Threshold, 0.5)}, analyzer: text.SplitterOf(o.Analyzer), Critic: o.Critic, words: o.Critic.Record.Words}
@@ -407,9 +406,9 @@ func newCritic(o Options) (Judge, error) {
 	return c, nil
 }
 
-// of returns Pr(c|u) [classes] for a page.
-func (c *critic) of(p *web.Page) []float64 {
-	v, n := wordsOf(c.stems, p.Terms)
+// posteriorOf returns Pr(c|u) [classes] for a page.
+func (c *critic) posteriorOf(p *web.Page) []float64 {
+	v, n := termVector(c.stems, p.Terms)
 	return c.posterior(v, n, c.words)
 }
 
@@ -425,7 +424,7 @@ func (c *critic) relevance(posterior []float64) float64 {
 }
 
 func (c *critic) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	posterior := c.of(p)
+	posterior := c.posteriorOf(p)
 	r := c.relevance(posterior)
 	v := c.verdict(r, r)
 	v.Classes = paths(top(c.Record.Classes, posterior))
@@ -443,7 +442,7 @@ func (c *critic) Text(s string) float64 {
 			terms = append(terms, web.Term{Text: w, Body: 1})
 		}
 	}
-	v, n := wordsOf(c.stems, terms)
+	v, n := termVector(c.stems, terms)
 	return c.relevance(c.posterior(v, n, c.words))
 }
 
@@ -451,7 +450,7 @@ func (c *critic) Text(s string) float64 {
 func (c *critic) Doubts() ([]string, error) { return c.Critic.Doubts(c.good) }
 
 // Classes are those of the page, in focus or not.
-func (c *critic) Classes(p *web.Page) []Class { return top(c.Record.Classes, c.of(p)) }
+func (c *critic) Classes(p *web.Page) []Class { return top(c.Record.Classes, c.posteriorOf(p)) }
 
 // top are the likeliest classes; see Classifier.
 func top(names []string, p []float64) []Class {

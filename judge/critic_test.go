@@ -342,7 +342,7 @@ func TestCriticBlind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.Sight(good)
+	s := c.FocusResult(good)
 	if s.Good != 20 || s.Rest != 40 {
 		t.Errorf("%+v", s)
 	}

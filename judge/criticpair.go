@@ -9,17 +9,17 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// pair is the critic of two classes, without a taxonomy: the topic and Other.
-type pair struct {
+// twoClassCritic is the critic without a taxonomy. Its classes are the topic and Other.
+type twoClassCritic struct {
 	*bayes
 	topic string
-	sight Sight // of trial
+	held  FocusResult // of crossValidate
 }
 
-// trial holds out each fifth of the examples and of the negative examples in
+// crossValidate holds out each fifth of the examples and of the negative examples in
 // turn, and tells how those are judged by what the other four teach. So every
 // page is held out once: there are few.
-func (p *pair) trial(t *topic.Topic, o Options) (s Sight) {
+func (p *twoClassCritic) crossValidate(t *topic.Topic, o Options) (s FocusResult) {
 	part := func(pages []*web.Page, fold int) (learned, held []*web.Page) {
 		for i, page := range pages {
 			if i%heldOut == fold {
@@ -64,8 +64,8 @@ func (p *pair) trial(t *topic.Topic, o Options) (s Sight) {
 // Doubts say how the critic did on examples that were held out. Without
 // negative examples it is taken to know all others, which is the best that can
 // be hoped for.
-func (p *pair) Doubts() ([]string, error) {
-	s := p.sight
+func (p *twoClassCritic) Doubts() ([]string, error) {
+	s := p.held
 	if s.Good < fewHeld {
 		return []string{fmt.Sprintf("the critic has only %d example pages that could be held out: how well it judges is not known; give %d or more", s.Good, fewHeld)}, nil
 	}
@@ -81,7 +81,7 @@ func (p *pair) Doubts() ([]string, error) {
 		balanced = s.Balanced()
 	}
 	switch {
-	case balanced < blind:
+	case balanced < leastBalanced:
 		return nil, fmt.Errorf("%w: %s. Give more examples, and negative examples of what is near by and not wanted, or leave the judging to another judge, such as topic", ErrBlind, says)
 	case balanced < doubtful:
 		says += "; this is poor, and more examples of both kinds may mend it"
@@ -90,7 +90,7 @@ func (p *pair) Doubts() ([]string, error) {
 }
 
 // Judge is that of bayes, with the classes.
-func (p *pair) Judge(ctx context.Context, page *web.Page) (web.Verdict, error) {
+func (p *twoClassCritic) Judge(ctx context.Context, page *web.Page) (web.Verdict, error) {
 	v, err := p.bayes.Judge(ctx, page)
 	if err == nil {
 		v.Classes = paths(p.Classes(page))
@@ -99,14 +99,14 @@ func (p *pair) Judge(ctx context.Context, page *web.Page) (web.Verdict, error) {
 }
 
 // Explain is that of bayes, with the classes.
-func (p *pair) Explain(page *web.Page) Explanation {
+func (p *twoClassCritic) Explain(page *web.Page) Explanation {
 	x := p.bayes.Explain(page)
 	x.Verdict.Classes = paths(p.Classes(page))
 	return x
 }
 
 // Classes are "/" with the name of the topic, and "/Other".
-func (p *pair) Classes(page *web.Page) []Class {
+func (p *twoClassCritic) Classes(page *web.Page) []Class {
 	r := p.probability(page.Terms)
 	return top([]string{"/" + p.topic, "/" + taxonomy.Other}, []float64{r, 1 - r})
 }

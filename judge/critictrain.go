@@ -355,9 +355,9 @@ func (x *exam) result() HeldOutResult {
 	return h
 }
 
-// Blind is the accuracy of always naming the class with the most held-out
+// MajorityAccuracy is the accuracy of always naming the class with the most held-out
 // pages.
-func (r *Record) Blind() float64 {
+func (r *Record) MajorityAccuracy() float64 {
 	held := make([]int, len(r.Classes))
 	for _, t := range r.Confusion {
 		held[t.Class] += t.Pages
@@ -365,8 +365,8 @@ func (r *Record) Blind() float64 {
 	return float64(slices.Max(held)) / float64(max(1, r.HeldOut.Pages))
 }
 
-// Pair is two classes that a critic takes for one another.
-type Pair struct {
+// ConfusedPair is two classes that a critic takes for one another.
+type ConfusedPair struct {
 	A, B   string
 	AtoB   int     // held-out pages of A taken for B
 	BtoA   int     // and the other way round
@@ -375,9 +375,9 @@ type Pair struct {
 
 // WorstPairs are the classes most often taken for one another, the worst
 // first, at most n.
-func (r *Record) WorstPairs(n int) []Pair {
+func (r *Record) WorstPairs(n int) []ConfusedPair {
 	held := make([]int, len(r.Classes))
-	both := map[[2]int]*Pair{}
+	both := map[[2]int]*ConfusedPair{}
 	for _, t := range r.Confusion {
 		held[t.Class] += t.Pages
 		if t.Class == t.For {
@@ -386,7 +386,7 @@ func (r *Record) WorstPairs(n int) []Pair {
 		a, b := min(t.Class, t.For), max(t.Class, t.For)
 		p := both[[2]int{a, b}]
 		if p == nil {
-			p = &Pair{A: r.Classes[a], B: r.Classes[b]}
+			p = &ConfusedPair{A: r.Classes[a], B: r.Classes[b]}
 			both[[2]int{a, b}] = p
 		}
 		if t.Class == a {
@@ -395,12 +395,12 @@ func (r *Record) WorstPairs(n int) []Pair {
 			p.BtoA += t.Pages
 		}
 	}
-	var out []Pair
+	var out []ConfusedPair
 	for k, p := range both {
 		p.Shared = float64(p.AtoB+p.BtoA) / float64(held[k[0]]+held[k[1]])
 		out = append(out, *p)
 	}
-	slices.SortFunc(out, func(a, b Pair) int {
+	slices.SortFunc(out, func(a, b ConfusedPair) int {
 		return cmp.Or(cmp.Compare(b.AtoB+b.BtoA, a.AtoB+a.BtoA), cmp.Compare(b.Shared, a.Shared), strings.Compare(a.A, b.A), strings.Compare(a.B, b.B))
 	})
 	return out[:min(n, len(out))]

@@ -94,12 +94,12 @@ func Topical(d Description) bool {
 }
 
 // valid makes a judge once the topic is found to be valid.
-func valid(make func(Options) (Judge, error)) func(Options) (Judge, error) {
+func valid(newJudge func(Options) (Judge, error)) func(Options) (Judge, error) {
 	return func(o Options) (Judge, error) {
 		if err := o.Topic.Validate(); err != nil {
 			return nil, err
 		}
-		return make(o)
+		return newJudge(o)
 	}
 }
 

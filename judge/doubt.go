@@ -18,7 +18,7 @@ const heldOutExamples = 30
 // Doubts are what can be said before the first page: that there is little to
 // judge by, and which examples are unlike the others.
 func (j *topicJudge) Doubts() (notes []string, err error) {
-	written := len(j.phrases) > 0 || len(j.words) > 0
+	written := len(j.phrases) > 0 || len(j.descriptionStems) > 0
 	if len(j.examples) == 1 && !written {
 		notes = append(notes, "the judge has one example page and no keywords: it cannot tell what of that page is wanted; give keywords, or more examples")
 	}
@@ -77,8 +77,8 @@ func (j *topicJudge) heldOut() []float64 {
 // shallow is a judge with what queries are made of, and nothing that changes.
 func (j *topicJudge) shallow() *topicJudge {
 	return &topicJudge{
-		identity: j.identity, recipe: j.recipe, analyzer: j.analyzer, others: j.others, df: j.df, furniture: j.furniture,
-		phrases: j.phrases, words: j.words, examples: j.examples, against: j.against, ownSites: j.ownSites, given: j.given, templates: j.templates,
+		identity: j.identity, constants: j.constants, analyzer: j.analyzer, otherLanguages: j.otherLanguages, df: j.df, furniture: j.furniture,
+		phrases: j.phrases, descriptionStems: j.descriptionStems, examples: j.examples, negatives: j.negatives, ownSites: j.ownSites, keywordStems: j.keywordStems, templates: j.templates,
 	}
 }
 
@@ -87,9 +87,9 @@ const (
 	doubtPages   = 64  // after which and after blendPages they are looked at
 	fewestPages  = 5   // at the end of a crawl, of which it is said that none is relevant
 	muchRelevant = 0.6 // share of relevant pages: either the seeds lie amid the topic, or all is taken for it
-	muchHeld     = 0.5 // share of the other pages that hold a keyword which tells little then
+	commonShare  = 0.5 // share of the other pages that hold a keyword which tells little then
 	fewestOthers = 8   // pages of which such a share is told
-	fewTaken     = 10  // one page in so many, or fewer, is taken for relevant where its language is no matter
+	fewRelevant  = 10  // one page in so many, or fewer, is taken for relevant where its language is no matter
 	poorOrder    = 0.8 // share of pairs of an example and a page in the right order
 )
 
@@ -101,7 +101,7 @@ func (j *topicJudge) Notes() []string {
 		return nil
 	}
 	m.looked = len(m.pages)
-	m.notes = j.look(false)
+	m.notes = j.pageNotes(false)
 	return m.notes
 }
 
@@ -116,15 +116,15 @@ func (j *topicJudge) LastNotes() (notes []string, others bool) {
 	if err != nil {
 		notes = nil // a crawl that began with them was told
 	}
-	if notes = append(notes, j.look(true)...); slices.Equal(notes, m.notes) {
+	if notes = append(notes, j.pageNotes(true)...); slices.Equal(notes, m.notes) {
 		return nil, false
 	}
 	m.notes = notes
 	return notes, true
 }
 
-// look looks at the pages remembered, at the end of a crawl or before.
-func (j *topicJudge) look(end bool) (notes []string) {
+// pageNotes are the doubts that the remembered pages raise, at the end of a crawl or before.
+func (j *topicJudge) pageNotes(end bool) (notes []string) {
 	m := j.memory
 	n := len(m.pages)
 	if n < fewestPages {
@@ -136,13 +136,13 @@ func (j *topicJudge) look(end bool) (notes []string) {
 	for i, s := range scores {
 		is := float64(m.pages[i].said)
 		if math.IsNaN(is) {
-			is = j.say(j.view.Load(), s).Relevance
+			is = j.verdictFor(j.view.Load(), s).Relevance
 		}
 		if relevant[i] = is >= j.threshold; relevant[i] {
 			taken++
 		}
 	}
-	if note := j.strange(n, taken); note != "" && (end || n >= doubtPages) {
+	if note := j.languageNote(n, taken); note != "" && (end || n >= doubtPages) {
 		notes = append(notes, note)
 	} else if taken == 0 && (end || n == blendPages) {
 		notes = append(notes, fmt.Sprintf("none of the first %d pages is taken for relevant: other seeds, more keywords or a lower threshold would help", n))
@@ -150,7 +150,7 @@ func (j *topicJudge) look(end bool) (notes []string) {
 	if n < doubtPages {
 		return notes
 	}
-	if common := j.common(relevant, n-taken); len(common) > 0 && taken > 0 {
+	if common := j.commonKeywords(relevant, n-taken); len(common) > 0 && taken > 0 {
 		notes = append(notes, fmt.Sprintf("of the first %d pages more than half of those that are not taken for relevant hold each of these keywords too, which tell little then: %s; more special ones, or examples, would help", n, strings.Join(common, ", ")))
 	}
 	if float64(taken) > muchRelevant*float64(n) {
@@ -162,9 +162,9 @@ func (j *topicJudge) look(end bool) (notes []string) {
 	return notes
 }
 
-// strange tells that no page is in a language of the topic, where most of the n pages are known
+// languageNote tells that no page is in a language of the topic, where most of the n pages are known
 // not to be, and next to none is taken for relevant; "" otherwise.
-func (j *topicJudge) strange(n, taken int) string {
+func (j *topicJudge) languageNote(n, taken int) string {
 	topics, known, most := j.analyzer.Languages(), 0, ""
 	for l, pages := range j.memory.spoken {
 		if slices.Contains(topics, l) {
@@ -175,16 +175,16 @@ func (j *topicJudge) strange(n, taken int) string {
 			most = l
 		}
 	}
-	if 2*known < n || fewTaken*taken > n {
+	if 2*known < n || fewRelevant*taken > n {
 		return ""
 	}
 	return fmt.Sprintf("none of the first %d pages is in a language of the topic (%s), most are in another one (%s): give seeds that lead to pages in it, or keywords in the language of the pages, which topic.language adds", n, strings.Join(topics, ", "), most)
 }
 
-// common are the keywords that more than muchHeld of the pages hold which are not taken
+// commonKeywords are the keywords that more than commonShare of the pages hold which are not taken
 // for relevant: others in number. That those which are relevant hold them is as it
 // should be.
-func (j *topicJudge) common(relevant []bool, others int) (out []string) {
+func (j *topicJudge) commonKeywords(relevant []bool, others int) (out []string) {
 	if others < fewestOthers {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (j *topicJudge) common(relevant []bool, others int) (out []string) {
 		for _, s := range j.analyzer.Words(k) {
 			held = append(held, j.memory.holders(s, func(i int) bool { return !relevant[i] }))
 		}
-		if len(held) > 0 && float64(slices.Min(held)) > muchHeld*float64(others) {
+		if len(held) > 0 && float64(slices.Min(held)) > commonShare*float64(others) {
 			out = append(out, "“"+k+"”")
 		}
 	}

@@ -86,8 +86,8 @@ func (j *topicJudge) Explain(p *web.Page) Explanation {
 	v := j.view.Load()
 	known := j.templates.of(p.URL.Host())
 	tf, length := v.frequencies(nil, p, known, j.analyzer.In(p.TermLanguage))
-	s := v.query.sum(tf, length)
-	x := Explanation{Verdict: j.say(v, s), Measure: "score", Sum: s}
+	s := v.query.score(tf, length)
+	x := Explanation{Verdict: j.verdictFor(v, s), Measure: "score", Sum: s}
 	words := spell(p, j.analyzer.In(p.TermLanguage))
 	var parts []termWeight
 	for i, f := range tf {
@@ -116,7 +116,7 @@ func (j *topicJudge) Explain(p *web.Page) Explanation {
 			x.Ignored = append(x.Ignored, piece)
 		}
 	}
-	at := math.Log(s/v.reference + j.recipe.floor)
+	at := math.Log(s/v.reference + j.constants.floor)
 	x.Facts = append(x.Facts,
 		fmt.Sprintf("the score is %.2f times the reference, which is that of a page that says each %s a few times", s/v.reference, j.sought()),
 		fmt.Sprintf("of the pages that are not wanted about %.1f%% have this score or a higher one, by what is usual and by %s", 100*math.Exp(v.background.logShare(at)), j.seen()))
@@ -134,7 +134,7 @@ func (j *topicJudge) sought() string {
 	switch {
 	case len(j.phrases) > 0:
 		return "keyword"
-	case len(j.words) > 0:
+	case len(j.descriptionStems) > 0:
 		return "word of the description"
 	}
 	return "word that the examples share"
@@ -170,7 +170,7 @@ func (j *topicJudge) nearest(p *web.Page) (u web.URL, likeness float64) {
 	weigh := func(p *web.Page) vector {
 		var v vector
 		for stem, c := range j.exampleCounts(p) {
-			v = append(v, termWeight{stem, (1 + math.Log(max(1, c.body+j.recipe.headTerm*c.head))) * j.information(stem, j.memory)})
+			v = append(v, termWeight{stem, (1 + math.Log(max(1, c.body+j.constants.headTerm*c.head))) * j.information(stem, j.memory)})
 		}
 		slices.SortFunc(v, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
 		return v.unit()
@@ -257,7 +257,7 @@ func (b *bayes) Explain(p *web.Page) Explanation {
 // Explain parts the logarithm of the odds of the likeliest class in focus against
 // the likeliest other one.
 func (c *critic) Explain(p *web.Page) Explanation {
-	posterior := c.of(p)
+	posterior := c.posteriorOf(p)
 	r := c.relevance(posterior)
 	in, out := -1, -1
 	for i, x := range posterior {
@@ -271,7 +271,7 @@ func (c *critic) Explain(p *web.Page) Explanation {
 	names := c.Record.Classes
 	x := Explanation{Verdict: c.verdict(r, r), Measure: fmt.Sprintf("log odds of %s against %s", names[in], names[out])}
 	x.Verdict.Classes = paths(top(names, posterior))
-	_, n := wordsOf(c.stems, p.Terms)
+	_, n := termVector(c.stems, p.Terms)
 	scale := 1.
 	if c.words > 0 && n > c.words {
 		scale = c.words / n

@@ -47,10 +47,10 @@ func (j *topicJudge) Keywords(words []string, page func(web.URL) (*web.Page, err
 // setKeywords sets the keywords and what is made of them alone.
 func (j *topicJudge) setKeywords(words []string, phrases [][]string) {
 	j.keywords, j.phrases = words, phrases
-	j.given = map[string]struct{}{}
+	j.keywordStems = map[string]struct{}{}
 	for _, phrase := range phrases {
 		for _, stem := range phrase {
-			j.given[stem] = struct{}{}
+			j.keywordStems[stem] = struct{}{}
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (j *topicJudge) exampleCounts(p *web.Page) map[string]counts {
 	}
 	for i, is := range linked {
 		if s := p.Leaves[i].Text; is && s != "" && !known.holds(pieceHash(s)) && !slices.Contains(p.Alts, s) {
-			less(s, 1-j.recipe.linked, 0)
+			less(s, 1-j.constants.linked, 0)
 		}
 	}
 	for stem, c := range out {
@@ -102,16 +102,16 @@ func byLanguage(pages []*web.Page) (groups [][]int) {
 //
 //	r ∝ (holders/examples)^offer · Σ_examples (1 + ln f)·idf' / norm,   f = body + headTerm·head
 //
-// A stem that an example says once counts recipe.single there, and one that
-// names the site of an example recipe.own.
+// A stem that an example says once counts constants.single there, and one that
+// names the site of an example constants.own.
 func (j *topicJudge) exampleWords(examples []map[string]counts, m *memory) map[string]float64 {
-	r := &j.recipe
+	r := &j.constants
 	weight, holders := map[string]float64{}, map[string]float64{}
 	for _, e := range examples {
 		v := make(vector, 0, len(e))
 		for stem, c := range e {
 			f := c.body + r.headTerm*c.head
-			if _, given := j.given[stem]; given || f < 1 {
+			if _, given := j.keywordStems[stem]; given || f < 1 {
 				continue
 			}
 			w := (1 + math.Log(max(1, f))) * j.information(stem, m)
@@ -137,7 +137,7 @@ func (j *topicJudge) exampleWords(examples []map[string]counts, m *memory) map[s
 			list = append(list, termWeight{s, w * math.Pow(holders[s]/n, r.offer)})
 		}
 	}
-	strongest(list)
+	sortByWeight(list)
 	list = list[:min(len(list), r.exampleTerms)]
 	out := make(map[string]float64, len(list))
 	for _, t := range list {
@@ -146,15 +146,15 @@ func (j *topicJudge) exampleWords(examples []map[string]counts, m *memory) map[s
 	return out
 }
 
-// strongest sorts a list by falling weight.
-func strongest(list []termWeight) {
+// sortByWeight sorts a list by falling weight.
+func sortByWeight(list []termWeight) {
 	slices.SortFunc(list, func(a, b termWeight) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.stem, b.stem))
 	})
 }
 
 // leastHolders is how many of n examples hold a stem that is taken from them.
-func (r *recipe) leastHolders(n float64) float64 {
+func (r *constants) leastHolders(n float64) float64 {
 	return max(min(2, n), r.exampleShare*n)
 }
 
@@ -165,11 +165,11 @@ const vocabularySize = 1000
 // person wrote, and of those that can be taken from the examples the strongest.
 func (j *topicJudge) vocabulary() []string {
 	set := map[string]bool{}
-	for _, s := range slices.Concat(slices.Concat(j.phrases...), j.words) {
+	for _, s := range slices.Concat(slices.Concat(j.phrases...), j.descriptionStems) {
 		set[s] = true
 	}
 	var alike [][]*web.Page // examples of one kind and one language
-	for _, pages := range [][]*web.Page{j.examples, j.against} {
+	for _, pages := range [][]*web.Page{j.examples, j.negatives} {
 		for _, group := range byLanguage(pages) {
 			var of []*web.Page
 			for _, i := range group {
@@ -190,15 +190,15 @@ func (j *topicJudge) vocabulary() []string {
 		}
 		var list []termWeight
 		for s, n := range holders {
-			if n >= j.recipe.leastHolders(float64(len(pages))) {
+			if n >= j.constants.leastHolders(float64(len(pages))) {
 				f := 0.
 				for _, c := range all {
-					f += math.Log1p(c[s].body + j.recipe.headTerm*c[s].head)
+					f += math.Log1p(c[s].body + j.constants.headTerm*c[s].head)
 				}
 				list = append(list, termWeight{s, f * j.information(s, nil)})
 			}
 		}
-		strongest(list)
+		sortByWeight(list)
 		for _, t := range list[:min(len(list), vocabularySize)] {
 			set[t.stem] = true
 		}

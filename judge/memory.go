@@ -63,7 +63,7 @@ func newMemory(vocabulary []string) *memory {
 	return m
 }
 
-// remember notes a page that was judged so.
+// remember adds a page with the verdict that was told of it.
 func (m *memory) remember(p *web.Page, v web.Verdict, a text.Splitter) {
 	out := pageWords{url: p.URL, said: float32(v.Relevance)}
 	if p.Language != "" {
@@ -73,7 +73,7 @@ func (m *memory) remember(p *web.Page, v web.Verdict, a text.Splitter) {
 	for _, t := range p.Terms {
 		length += float64(t.Body)
 		if id, ok := m.id[t.Text]; ok {
-			out.words = append(out.words, wordCount{id, short(t.Body), short(t.Head)})
+			out.words = append(out.words, wordCount{id, clamp16(t.Body), clamp16(t.Head)})
 		}
 	}
 	out.length = int(min(length, math.MaxInt32))
@@ -115,7 +115,8 @@ const (
 	maxPiece  = 200 // bytes of a leaf
 )
 
-func short(n int32) uint16 { return uint16(min(n, math.MaxUint16)) }
+// clamp16 is n, at most the largest uint16.
+func clamp16(n int32) uint16 { return uint16(min(n, math.MaxUint16)) }
 
 // add takes a page into the memory. The kth page of a host weighs 1/k: a site that
 // fills a crawl is not the web.
@@ -192,7 +193,7 @@ func (m *memory) scores(v *view, t *templates) []float64 {
 				}
 			}
 		}
-		out[i] = v.query.sum(tf, float64(p.length))
+		out[i] = v.query.score(tf, float64(p.length))
 	}
 	return out
 }

@@ -98,11 +98,11 @@ func (q *query) frequencies(tf []float64, terms []web.Term) (length float64) {
 	return length
 }
 
-// sum is the score for the frequencies tf of the terms of q on a page of that
+// score is the BM25 score for the frequencies tf of the terms of q on a page of that
 // length.
 //
 // Shape: tf [len(q.terms)].
-func (q *query) sum(tf []float64, length float64) float64 {
+func (q *query) score(tf []float64, length float64) float64 {
 	s := 0.
 	for i, f := range tf {
 		if f > 0 {
@@ -121,20 +121,21 @@ func (q *query) sum(tf []float64, length float64) float64 {
 	return max(0, s)
 }
 
-// saturated is the score of a page on which each term of q that speaks for a page
-// occurs n times and which has the mean length.
-func (q *query) saturated(n float64) float64 {
+// scoreOfEach is the score of a page of the mean length on which each term of q with a
+// positive weight occurs n times.
+func (q *query) scoreOfEach(n float64) float64 {
 	tf := make([]float64, len(q.terms))
 	for i, t := range q.terms {
 		if t.weight > 0 {
 			tf[i] = n
 		}
 	}
-	return q.sum(tf, q.bm25.mean)
+	return q.score(tf, q.bm25.mean)
 }
 
-// short is the weight of the stems of a short text, each counted once.
-func (q *query) short(stems []string) float64 {
+// textWeight is the sum of the weights of the stems of a short text, each counted once,
+// ≥ 0.
+func (q *query) textWeight(stems []string) float64 {
 	s := 0.
 	for i, stem := range stems {
 		if slices.Contains(stems[:i], stem) {

@@ -27,7 +27,7 @@ import (
 //	examples·r·idf'        for a stem that the examples share
 //	−negatives·r·idf'      for a stem that the negative examples share
 //
-// with the constants of recipe. fit grows from recipe.fit to 1 with the share
+// with constants named as in the type constants. fit grows from constants.fit to 1 with the share
 // of the examples that hold the stem, so that a keyword which wanted pages do
 // not use counts less. r is the weight of the stem in the examples, relative to
 // the strongest; see exampleWords.
@@ -37,7 +37,7 @@ import (
 // is known of the web as well, whichever says that the stem is commoner: words
 // of the furniture of pages are common beforehand, and so are, soon, those of
 // the institution whose pages are crawled; see memory. No idf' is above
-// recipe.rare: a name that English does not know is rare, and tells nothing.
+// constants.rare: a name that English does not know is rare, and tells nothing.
 //
 // # The page
 //
@@ -49,7 +49,7 @@ import (
 // The score s of a page is compared with a reference, that of a page which says
 // each keyword a few times, and with the pages seen so far:
 //
-//	x         = ln((s + ε·reference)/reference),  ε = recipe.floor
+//	x         = ln((s + ε·reference)/reference),  ε = constants.floor
 //	relevance = 1 / (1 + exp(−(slope·x + commonness·ln T(x) + offset + crawl·n/(n+N₀))))
 //
 // T(x) is the share of pages that are not wanted and score as high: where many
@@ -73,22 +73,22 @@ import (
 // every host. All else stays as it was made.
 type topicJudge struct {
 	identity
-	recipe    recipe
-	analyzer  text.Splitter
-	others    []text.Splitter // of the analyzer's other languages
-	df        Frequencies
-	furniture map[string]struct{}
-	keywords  []string
-	phrases   [][]string
-	words     []string // of the description
-	examples  []*web.Page
-	ofTopic   int                 // of examples, those that the topic gave: labelled ones follow
-	against   []*web.Page         // negative examples
-	ownSites  map[string]struct{} // stems that name the examples' sites
-	given     map[string]struct{} // stems of keywords
-	templates *templates
-	view      atomic.Pointer[view]
-	memory    *memory // owned by the step; nil where nothing is learnt
+	constants        constants
+	analyzer         text.Splitter
+	otherLanguages   []text.Splitter // of the analyzer's other languages
+	df               Frequencies
+	furniture        map[string]struct{}
+	keywords         []string
+	phrases          [][]string
+	descriptionStems []string // of the description
+	examples         []*web.Page
+	ofTopic          int                 // of examples, those that the topic gave: labelled ones follow
+	negatives        []*web.Page         // negative examples
+	ownSites         map[string]struct{} // stems that name the examples' sites
+	keywordStems     map[string]struct{} // stems of keywords
+	templates        *templates
+	view             atomic.Pointer[view]
+	memory           *memory // owned by the step; nil where nothing is learnt
 }
 
 var _ Judge = (*topicJudge)(nil)
@@ -97,37 +97,37 @@ var _ Judge = (*topicJudge)(nil)
 type view struct {
 	query      query
 	reference  float64    // score of a page that says each keyword a few times, > 0
-	unit       float64    // weight of stems at which a short text is on topic, > 0
+	fullText   float64    // weight of stems at which the similarity of a short text is 1, > 0
 	background background // of pages that are not wanted
-	crawl      float64    // recipe.crawl·n/(n+N₀), after n pages of the crawl
+	crawl      float64    // constants.crawl·n/(n+N₀), after n pages of the crawl
 	slope      float64
 	offset     float64
 }
 
-// recipe holds the constants of the judge. Of those of defaultRecipe slope, commonness
+// constants are those of the judge. Of defaultConstants slope, commonness
 // and offset were fitted on topics of campus, departments and manuals, crawl on walks
 // there, and the threshold was chosen on such walks (docs/results/judge.md). aloneSlope,
 // aloneMost and aloneOffset were set by hand to what the same topics show with examples
 // alone. All others were set by hand; the few that were tried at other values on these webs, and
 // what came out, stand in that document too.
-type recipe struct {
+type constants struct {
 	bm25         bm25
 	fit          float64 // least part of a keyword's weight that does not depend on the examples
 	part         float64 // weight of a stem of a phrase, by that of a keyword of one stem
 	phrase       float64 // weight of a whole phrase, by the sum of its stems' weights
-	description  float64
-	examples     float64 // beside what a person wrote
-	examplesOnly float64 // without
+	description  float64 // weight of a stem of the description, by that of a keyword
+	examples     float64 // weight of stems of the examples, where a person wrote something as well
+	examplesOnly float64 // likewise, where a person wrote nothing
 	exampleTerms int     // stems taken from the examples
 	exampleShare float64 // least share of the examples that hold such a stem
-	offer        float64 // exponent of that share
+	offer        float64 // exponent of that share in the weight of the stem
 	headTerm     float64 // what an occurrence in a heading counts more in examples
 	linked       float64 // what an occurrence in the text of a link counts in examples
 	single       float64 // weight of a stem that an example says once
 	own          float64 // weight of a stem that names the site of an example
 	rare         float64 // greatest idf of a stem of the examples
 	prior        float64 // pages of the crawl that the table of English counts as
-	negatives    float64
+	negatives    float64 // weight of a stem of the negative examples
 	says         float64 // how often the page says each keyword that gives the reference
 	middling     float64 // share of its score that is the reference
 
@@ -138,8 +138,8 @@ type recipe struct {
 	aloneMost                 float64 // u of a single one, for the slope
 }
 
-func defaultRecipe() recipe {
-	return recipe{
+func defaultConstants() constants {
+	return constants{
 		bm25:         bm25{k1: 3, b: 0.75, mean: 400, head: 3},
 		fit:          0.25,
 		part:         0.5,
@@ -174,24 +174,24 @@ func defaultRecipe() recipe {
 const topicThreshold = 0.3
 
 func newTopic(o Options) (Judge, error) {
-	return newTopicJudge("topic", o.Topic, o, defaultRecipe()), nil
+	return newTopicJudge("topic", o.Topic, o, defaultConstants()), nil
 }
 
-// newTopicJudge makes a judge by a recipe.
-func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge {
+// newTopicJudge makes a judge with these constants.
+func newTopicJudge(name string, t *topic.Topic, o Options, r constants) *topicJudge {
 	j := &topicJudge{
-		identity: identity{name, o.Threshold}, recipe: r, analyzer: text.SplitterOf(o.Analyzer), df: o.DF,
+		identity: identity{name, o.Threshold}, constants: r, analyzer: text.SplitterOf(o.Analyzer), df: o.DF,
 		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
-		examples:  t.Examples, against: t.Negatives,
+		examples:  t.Examples, negatives: t.Negatives,
 		ownSites:  map[string]struct{}{},
 		templates: newTemplates(),
 	}
 	for _, l := range j.analyzer.Languages()[1:] {
-		j.others = append(j.others, j.analyzer.In(l))
+		j.otherLanguages = append(j.otherLanguages, j.analyzer.In(l))
 	}
 	j.phrases = inAll(j.analyzer, t.Phrases)
-	j.words = inAll(j.analyzer, t.DescriptionStems)
+	j.descriptionStems = inAll(j.analyzer, t.DescriptionStems)
 	if j.threshold == 0 {
 		j.threshold = topicThreshold
 	}
@@ -229,12 +229,12 @@ func inAll[T any](a text.Splitter, parts func(topic.Analyzer) []T) (out []T) {
 
 // calibrate sets slope and offset of a view by what the topic gives.
 func (j *topicJudge) calibrate(v *view) {
-	v.slope, v.offset = j.recipe.calibration(len(j.phrases)+len(j.words) > 0, len(j.examples))
+	v.slope, v.offset = j.constants.calibration(len(j.phrases)+len(j.descriptionStems) > 0, len(j.examples))
 }
 
 // calibration are slope and offset for a topic of which something was written or
 // not, with n examples.
-func (r *recipe) calibration(written bool, n int) (slope, offset float64) {
+func (r *constants) calibration(written bool, n int) (slope, offset float64) {
 	if written || n == 0 {
 		return r.slope, r.offset
 	}
@@ -265,25 +265,25 @@ func (j *topicJudge) newView(m *memory) *view {
 	v := &view{}
 	j.calibrate(v)
 	v.query, v.reference = j.newQuery(m)
-	v.unit = j.unit(&v.query)
-	v.background = newBackground(&j.recipe, v, m.scores(v, j.templates))
+	v.fullText = j.fullTextWeight(&v.query)
+	v.background = newBackground(&j.constants, v, m.scores(v, j.templates))
 	if m != nil {
-		v.crawl = j.recipe.crawlOffset(len(m.pages))
+		v.crawl = j.constants.crawlOffset(len(m.pages))
 	}
 	return v
 }
 
 // crawlOffset is what n pages of a crawl add to the offset.
-func (r *recipe) crawlOffset(n int) float64 {
+func (r *constants) crawlOffset(n int) float64 {
 	return r.crawl * float64(n) / float64(n+backgroundPrior)
 }
 
 // newQuery makes the query of all that the topic gives, and the reference: the
-// score of a page on which each word of the query occurs recipe.says times, those
+// score of a page on which each word of the query occurs constants.says times, those
 // of few examples counting less as few pages hold all that one example says, times
-// recipe.middling.
+// constants.middling.
 func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
-	r := &j.recipe
+	r := &j.constants
 	var examples []map[string]counts
 	for _, p := range j.examples {
 		examples = append(examples, j.exampleCounts(p))
@@ -298,7 +298,7 @@ func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
 			weights[s] = max(weights[s], part*r.fitOf(s, examples)*j.df.IDF(s))
 		}
 	}
-	for _, s := range j.words {
+	for _, s := range j.descriptionStems {
 		weights[s] += r.description * r.fitOf(s, examples) * j.df.IDF(s)
 	}
 	whole := make([]float64, len(j.phrases)) // weights of the phrases
@@ -322,9 +322,9 @@ func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
 		weights[s] += w
 		full[s] += few * w
 	}
-	if len(j.against) > 0 {
+	if len(j.negatives) > 0 {
 		var against []map[string]counts
-		for _, p := range j.against {
+		for _, p := range j.negatives {
 			against = append(against, j.exampleCounts(p))
 		}
 		for s, rel := range j.exampleWords(against, m) {
@@ -333,7 +333,7 @@ func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
 			}
 		}
 	}
-	make := func(weights map[string]float64) query {
+	build := func(weights map[string]float64) query {
 		q := newQuery(weights, r.bm25)
 		for i, p := range j.phrases {
 			if len(p) > 1 {
@@ -342,16 +342,16 @@ func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
 		}
 		return q
 	}
-	q, reference = make(weights), 1e-9
-	if all := make(full); len(all.terms) > 0 {
-		reference = max(reference, r.middling*all.saturated(r.says))
+	q, reference = build(weights), 1e-9
+	if all := build(full); len(all.terms) > 0 {
+		reference = max(reference, r.middling*all.scoreOfEach(r.says))
 	}
 	return q, reference
 }
 
 // fitOf is the part of a given stem's weight that the examples leave it, in
-// [recipe.fit, 1].
-func (r *recipe) fitOf(stem string, examples []map[string]counts) float64 {
+// [constants.fit, 1].
+func (r *constants) fitOf(stem string, examples []map[string]counts) float64 {
 	holders := 0.
 	for _, e := range examples {
 		if _, ok := e[stem]; ok {
@@ -361,24 +361,24 @@ func (r *recipe) fitOf(stem string, examples []map[string]counts) float64 {
 	return r.fit + (1-r.fit)*(holders+1)/float64(len(examples)+1)
 }
 
-// information is the idf' of a stem of the examples, > 0.
+// information is the idf' of a stem of the examples, in nats, > 0.
 func (j *topicJudge) information(stem string, m *memory) float64 {
 	share := j.df.Share(stem)
 	if _, ok := j.furniture[stem]; ok {
 		share = max(share, text.FurnitureShare)
 	}
 	if held, pages := m.share(stem); pages > 0 {
-		share = max(share, (j.recipe.prior*share+held)/(j.recipe.prior+pages))
+		share = max(share, (j.constants.prior*share+held)/(j.constants.prior+pages))
 	}
-	return min(j.recipe.rare, -math.Log(min(share, 1-1e-4)))
+	return min(j.constants.rare, -math.Log(min(share, 1-1e-4)))
 }
 
-// unit is the weight of the strongest keyword, or of the three strongest stems
-// if there are no keywords.
-func (j *topicJudge) unit(q *query) float64 {
+// fullTextWeight is the weight of the strongest keyword, or of the three strongest
+// stems if there are no keywords.
+func (j *topicJudge) fullTextWeight(q *query) float64 {
 	best := 0.
 	for _, p := range j.phrases {
-		best = max(best, q.short(p))
+		best = max(best, q.textWeight(p))
 	}
 	if best > 0 {
 		return best
@@ -398,11 +398,11 @@ func (j *topicJudge) unit(q *query) float64 {
 // far. The similarity of the verdict is s/(s+reference).
 func (j *topicJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	v := j.view.Load()
-	return j.say(v, v.score(p, j.templates.of(p.URL.Host()), j.analyzer.In(p.TermLanguage))), nil
+	return j.verdictFor(v, v.score(p, j.templates.of(p.URL.Host()), j.analyzer.In(p.TermLanguage))), nil
 }
 
-// say is the verdict for a score.
-func (j *topicJudge) say(v *view, s float64) web.Verdict {
+// verdictFor is the verdict for a score.
+func (j *topicJudge) verdictFor(v *view, s float64) web.Verdict {
 	return j.verdict(j.relevance(v, s), s/(s+v.reference))
 }
 
@@ -412,15 +412,15 @@ func (j *topicJudge) relevance(v *view, s float64) float64 {
 	if !(s > 0) {
 		return 0
 	}
-	x := math.Log(s/v.reference + j.recipe.floor)
-	return logistic(v.slope*x + j.recipe.commonness*v.background.logShare(x) + v.offset + v.crawl)
+	x := math.Log(s/v.reference + j.constants.floor)
+	return logistic(v.slope*x + j.constants.commonness*v.background.logShare(x) + v.offset + v.crawl)
 }
 
 // score is the BM25 score of a page without its template, ≥ 0.
 func (v *view) score(p *web.Page, t template, a text.Splitter) float64 {
 	var buf [256]float64
 	tf, length := v.frequencies(buf[:], p, t, a)
-	return v.query.sum(tf, length)
+	return v.query.score(tf, length)
 }
 
 // frequencies are those of the terms of the query on a page without its
@@ -454,11 +454,11 @@ func (v *view) frequencies(buf []float64, p *web.Page, t template, a text.Splitt
 func (j *topicJudge) Text(s string) float64 {
 	v := j.view.Load()
 	var words [32]string
-	best := v.query.short(j.analyzer.AppendWords(words[:0], s))
-	for _, other := range j.others {
-		best = max(best, v.query.short(other.AppendWords(words[:0], s)))
+	best := v.query.textWeight(j.analyzer.AppendWords(words[:0], s))
+	for _, other := range j.otherLanguages {
+		best = max(best, v.query.textWeight(other.AppendWords(words[:0], s)))
 	}
-	return min(1, best/v.unit)
+	return min(1, best/v.fullText)
 }
 
 // Link is the same of a link by the words of its anchor and of its address, an
@@ -466,10 +466,10 @@ func (j *topicJudge) Text(s string) float64 {
 func (j *topicJudge) Link(l *web.Link) float64 {
 	v := j.view.Load()
 	best := v.link(l, j.analyzer)
-	for _, other := range j.others {
+	for _, other := range j.otherLanguages {
 		best = max(best, v.link(l, other))
 	}
-	return min(1, best/v.unit)
+	return min(1, best/v.fullText)
 }
 
 // link is the weight of the stems of a link, by the rules of a language.
@@ -477,9 +477,9 @@ func (v *view) link(l *web.Link, a text.Splitter) float64 {
 	var words [64]string
 	stems := a.AppendWords(words[:0], l.Anchor)
 	anchor := len(stems)
-	s := v.query.short(stems)
+	s := v.query.textWeight(stems)
 	stems = a.AppendWords(stems, addressText(l.URL))
-	return max(0, s+addressWeight*(v.query.short(stems)-v.query.short(stems[:anchor])))
+	return max(0, s+addressWeight*(v.query.textWeight(stems)-v.query.textWeight(stems[:anchor])))
 }
 
 // addressWeight is what a word of an address counts, by one of an anchor.

@@ -54,7 +54,7 @@ func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
 		five = "among the likeliest five " + terminal.Percent(r.HeldOut.Top5) + "; "
 	}
 	fmt.Fprintf(w, "accuracy     %s (95%% interval %.1f to %.1f%%); %salways the largest class %s\n",
-		terminal.Percent(r.HeldOut.Accuracy), 100*right.Low, 100*right.High, five, terminal.Percent(r.Blind()))
+		terminal.Percent(r.HeldOut.Accuracy), 100*right.Low, 100*right.High, five, terminal.Percent(r.MajorityAccuracy()))
 	count := "all of a page's words count (as printed)"
 	if r.Words > 0 {
 		count = fmt.Sprintf("a page counts as at most %s words", terminal.Number(int(r.Words)))
@@ -68,7 +68,7 @@ func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
 
 // WriteFocus shows how well a critic tells a focus from the rest.
 func WriteFocus(w io.Writer, c *judge.Critic, good []bool) error {
-	s := c.Sight(good)
+	s := c.FocusResult(good)
 	n := 0
 	for _, g := range good {
 		if g {

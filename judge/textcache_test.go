@@ -11,13 +11,13 @@ import (
 // places and whoever asks at the same time; one that comes again is not asked for again.
 func TestRecall(t *testing.T) {
 	length := func(s string) float64 { return float64(len(s)) }
-	var r recall
+	var r textCache
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			for i := range 3 * recallPlaces {
-				if s := strings.Repeat("word ", i%50) + fmt.Sprint(i); r.of(s, length) != length(s) {
-					t.Errorf("%q: %v", s, r.of(s, length))
+			for i := range 3 * textCachePlaces {
+				if s := strings.Repeat("word ", i%50) + fmt.Sprint(i); r.get(s, length) != length(s) {
+					t.Errorf("%q: %v", s, r.get(s, length))
 				}
 			}
 		})
@@ -26,13 +26,13 @@ func TestRecall(t *testing.T) {
 	asked := 0
 	count := func(s string) float64 { asked++; return length(s) }
 	for range 3 {
-		r.of("about this site", count)
+		r.get("about this site", count)
 	}
 	if asked != 1 {
 		t.Errorf("a short text was asked for %d times, want once", asked)
 	}
 	for range 3 {
-		r.of(strings.Repeat("long ", recallBytes), count)
+		r.get(strings.Repeat("long ", textCacheBytes), count)
 	}
 	if asked != 4 {
 		t.Errorf("a long text is kept")
