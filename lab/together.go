@@ -74,9 +74,9 @@ func (g *group) runTogether(ctx context.Context, t *Together, rec *eval.Recorder
 		workers = append(workers, c)
 	}
 	watch.start()
-	out, err := sim.RunTogether(ctx, workers, record, o, sim.Together{
+	out, err := sim.RunTeam(ctx, workers, record, o, sim.Team{
 		Owner: t.owner, Delay: time.Duration(t.Delay), Every: time.Duration(t.Every),
-		OwnPrice: slices.Contains(t.Own, "price"), OwnLessons: slices.Contains(t.Own, "lessons"),
+		OwnPriorities: slices.Contains(t.Own, "price"), OwnLessons: slices.Contains(t.Own, "lessons"),
 	})
 	rec.Listen(event.Ended{How: out.How})
 	return out.Result, err

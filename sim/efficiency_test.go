@@ -73,9 +73,9 @@ func BenchmarkEfficiency(b *testing.B) {
 							Parser: parse.New(parse.Options{Analyzer: analyzer}), Policy: policy, Listen: listen,
 						})
 					}
-					out, err := sim.RunTogether(b.Context(), crawls, w,
+					out, err := sim.RunTeam(b.Context(), crawls, w,
 						sim.Options{Workers: 8, Latency: sim.Latency{Median: 500 * time.Millisecond, Spread: 0.5}},
-						sim.Together{
+						sim.Team{
 							Delay: 100 * time.Millisecond, Every: 200 * time.Millisecond,
 							Owner: func(h web.Host) int { return int(xxh3.HashString(string(h)) % uint64(workers)) },
 						})
@@ -145,9 +145,9 @@ func BenchmarkSamePages(b *testing.B) {
 					}
 					crawls = append(crawls, c)
 				}
-				out, err := sim.RunTogether(b.Context(), crawls, l.pages,
+				out, err := sim.RunTeam(b.Context(), crawls, l.pages,
 					sim.Options{Workers: 8, Latency: sim.Latency{Median: 500 * time.Millisecond, Spread: 0.5}},
-					sim.Together{Delay: 100 * time.Millisecond, Every: 200 * time.Millisecond, Owner: owner})
+					sim.Team{Delay: 100 * time.Millisecond, Every: 200 * time.Millisecond, Owner: owner})
 				must(b, err)
 				if out.How != event.FrontierEmpty {
 					b.Errorf("the crawl ended as %s", out.How)

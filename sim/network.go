@@ -14,8 +14,8 @@ import (
 )
 
 // Latency is how long a request takes: log-normal, with the given median, and
-// ln(latency) having the standard deviation Spread. Sizes of real answers'
-// times are close to that. The zero Latency is none.
+// ln(latency) having the standard deviation Spread. Latencies of real servers
+// are close to that. The zero Latency is none.
 type Latency struct {
 	Median time.Duration // ≥ 0
 	Spread float64       // 0 = always the median; 1 means that one request in six takes e times as long
@@ -52,12 +52,12 @@ func (l Latency) of(seed uint64, u web.URL) time.Duration {
 //	   └────────┴─────────┴── clock of the request
 type network struct {
 	fetcher  fetch.Fetcher
-	clock    *ahead
+	clock    *requestClock
 	requests int
 }
 
-func newNetwork(record Record, o Options, delay time.Duration, clock *virtual) *network {
-	n := &network{clock: &ahead{virtual: clock}}
+func newNetwork(record Record, o Options, delay time.Duration, clock *virtualClock) *network {
+	n := &network{clock: &requestClock{virtualClock: clock}}
 	types := fetch.Types(o.Types)
 	if types == nil {
 		types = fetch.DefaultTypes()
@@ -87,15 +87,15 @@ func (n *network) fetch(ctx context.Context, u web.URL) (r *web.Response, took t
 	return r, n.clock.by, err
 }
 
-// ahead is the clock of a request. Who waits by it is there at once.
-type ahead struct {
-	*virtual
+// requestClock is the clock of one request. Its timers fire at once, and move it ahead.
+type requestClock struct {
+	*virtualClock
 	by time.Duration // that the request has taken
 }
 
-func (a *ahead) Now() time.Time { return a.virtual.now.Add(a.by) }
+func (a *requestClock) Now() time.Time { return a.virtualClock.now.Add(a.by) }
 
-func (a *ahead) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+func (a *requestClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	a.by += max(d, 0)
 	fire := make(chan time.Time, 1)
 	fire <- a.Now()
@@ -142,7 +142,7 @@ func (t *transport) Fetch(ctx context.Context, u web.URL) (*web.Response, error)
 // written there: none of an origin that the page may not be fetched from. It is not for
 // concurrent use.
 func Sitemaps(record Record) func(ctx context.Context, page web.URL) ([]string, error) {
-	n := newNetwork(record, Options{Types: []string{"*/*"}}, 0, &virtual{})
+	n := newNetwork(record, Options{Types: []string{"*/*"}}, 0, &virtualClock{})
 	return func(ctx context.Context, page web.URL) ([]string, error) {
 		r, _, err := n.fetch(ctx, page)
 		var f *web.Failure

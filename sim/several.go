@@ -15,9 +15,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Together says how workers do one crawl. The zero Together is messages that take no
+// Team says how several workers do one crawl. The zero Team has messages that take no
 // time.
-type Together struct {
+type Team struct {
 	// Owner is the worker that fetches from a host, in [0, workers); nil = worker 0.
 	Owner func(web.Host) int
 	// Delay is how long a message is under way, and Every the least time from one to the
@@ -25,7 +25,7 @@ type Together struct {
 	Delay, Every time.Duration
 	// OwnPrice leaves each worker to take the best of its own links, whatever waits
 	// elsewhere, and OwnLessons to learn from its own pages alone: for comparison.
-	OwnPrice, OwnLessons bool
+	OwnPriorities, OwnLessons bool
 }
 
 // Traffic counts messages, as one to each receiver, and the bytes that they carry.
@@ -47,14 +47,14 @@ type Outcome struct {
 	Traffic
 }
 
-// RunTogether simulates a crawl by several workers as Run does one by one: each has a
+// RunTeam simulates a crawl by several workers as Run does one by one: each has a
 // crawl of its own, with new stages, and the same seeds and policy. o.Workers is how many
 // leases each may have at a time. Each worker ends when it knows that the budget is spent;
 // as it is told late, they fetch a few pages more.
 //
 // That all of them have nothing left to do they know at once; a real crawl has to find it
 // out.
-func RunTogether(ctx context.Context, workers []*crawl.Crawl, record Record, o Options, how Together) (Outcome, error) {
+func RunTeam(ctx context.Context, workers []*crawl.Crawl, record Record, o Options, how Team) (Outcome, error) {
 	if len(workers) == 0 {
 		return Outcome{}, errors.New("sim: no workers: give 1 or more")
 	}
@@ -66,13 +66,13 @@ func RunTogether(ctx context.Context, workers []*crawl.Crawl, record Record, o O
 		return Outcome{}, err
 	}
 	w := newWorld(record, o)
-	p := &post{world: w, Together: how, told: make([]crawl.Standing, len(workers)), waiting: make(map[float64]int)}
+	p := &messenger{world: w, Team: how, standings: make([]crawl.Standing, len(workers)), waiting: make(map[float64]int)}
 	for i, c := range workers {
 		if _, ok := c.Frontier.(crawl.Ranking); !ok {
 			return Outcome{}, fmt.Errorf("sim: the frontier (%T) cannot tell what waits in it", c.Frontier)
 		}
 		own := *c
-		r := &peer{post: p, number: i}
+		r := &peer{messenger: p, number: i}
 		own.Peers = r
 		r.run = w.add(&own)
 		r.run.peer = r
@@ -96,34 +96,34 @@ func RunTogether(ctx context.Context, workers []*crawl.Crawl, record Record, o O
 	return out, nil
 }
 
-// post brings messages from worker to worker.
-type post struct {
+// messenger brings messages from worker to worker.
+type messenger struct {
 	*world
-	Together
-	underway int              // messages
-	told     []crawl.Standing // by worker, as the others know it
-	sum      crawl.Standing   // of told
-	waiting  map[float64]int  // links by priority, of told
-	sorted   []web.Rung       // waiting, best first; nil = not made yet
-	version  int              // of told
-	traffic  Traffic
+	Team
+	inTransit int              // messages
+	standings []crawl.Standing // by worker, as the others know it
+	sum       crawl.Standing   // of standings
+	waiting   map[float64]int  // links by priority, of standings
+	sorted    []web.Rung       // waiting, best first; nil = not made yet
+	version   int              // of standings
+	traffic   Traffic
 }
 
 // peer is what one worker sees of the others.
 type peer struct {
-	*post
+	*messenger
 	run    *run
 	number int
 	inbox  crawl.Mail
 	own    func() crawl.Standing // since something may have changed; nil = nothing has
-	last   crawl.Standing        // that was told
-	next   time.Time             // when the next may be told
+	last   crawl.Standing        // that was sent
+	next   time.Time             // when the next may be sent
 	timed  bool                  // and that is to happen
 }
 
 var _ crawl.Peers = (*peer)(nil)
 
-func (p *post) owner(h web.Host) int {
+func (p *messenger) owner(h web.Host) int {
 	if p.Owner == nil {
 		return 0
 	}
@@ -162,14 +162,14 @@ func (p *peer) Send(_ context.Context, m crawl.Mail, _ *web.Turn) error {
 			continue
 		}
 		mail, receiver := to[i], p.runs[i]
-		p.underway++
+		p.inTransit++
 		p.at(p.clock.now.Add(p.Delay), func(context.Context) error {
-			p.underway--
+			p.inTransit--
 			in := &receiver.peer.inbox
 			in.Links = append(in.Links, mail.Links...)
 			in.Moved = append(in.Moved, mail.Moved...)
 			in.Lessons = append(in.Lessons, mail.Lessons...)
-			receiver.stirred = true
+			receiver.woken = true
 			return nil
 		})
 	}
@@ -181,13 +181,14 @@ func (p *peer) Receive(context.Context) (m crawl.Mail, err error) {
 	return m, nil
 }
 
-// Arrived is nil: the simulation stirs workers.
+// Arrived is nil: the simulation wakes workers.
 func (p *peer) Arrived() <-chan struct{} { return nil }
 
 func (p *peer) Tell(_ time.Time, _ bool, own func() crawl.Standing) { p.own = own }
 
-// tell tells the others what changed, or has that happen when it may.
-func (p *peer) tell() {
+// sendStanding sends the others the standing of this worker if it has changed, now or as soon
+// as Team.Every allows it.
+func (p *peer) sendStanding() {
 	if p.own == nil {
 		return
 	}
@@ -196,7 +197,7 @@ func (p *peer) tell() {
 			p.timed = true
 			p.at(p.next, func(context.Context) error {
 				p.timed = false
-				p.tell()
+				p.sendStanding()
 				return nil
 			})
 		}
@@ -207,28 +208,28 @@ func (p *peer) tell() {
 		return
 	}
 	p.last, p.next = s, p.clock.now.Add(p.Every)
-	if p.OwnPrice {
+	if p.OwnPriorities {
 		s = crawl.Standing{Pages: s.Pages, InFlight: s.InFlight}
 	}
 	p.traffic.Standings++
 	p.traffic.StandingBytes += 16 + 4*len(s.Waiting)
-	p.underway++
+	p.inTransit++
 	p.at(p.clock.now.Add(p.Delay), func(context.Context) error {
-		p.underway--
-		p.tells(p.number, s)
+		p.inTransit--
+		p.setStanding(p.number, s)
 		for _, r := range p.runs {
-			if r.peer != p && r.flights < p.opt.Workers {
-				r.stirred = true // others look when they are done with what they fetch
+			if r.peer != p && r.inFlight < p.opt.Workers {
+				r.woken = true // others look when they are done with what they fetch
 			}
 		}
 		return nil
 	})
 }
 
-// tells takes in the standing of a worker.
-func (p *post) tells(worker int, s crawl.Standing) {
-	old := p.told[worker]
-	p.told[worker] = s
+// setStanding takes in the standing of a worker.
+func (p *messenger) setStanding(worker int, s crawl.Standing) {
+	old := p.standings[worker]
+	p.standings[worker] = s
 	p.sum.Pages += s.Pages - old.Pages
 	p.sum.InFlight += s.InFlight - old.InFlight
 	p.sum.Held += s.Held - old.Held
@@ -245,7 +246,7 @@ func (p *post) tells(worker int, s crawl.Standing) {
 	p.version++
 }
 
-// Others is the sum of what all told but for what this worker did.
+// Others is the sum of all standings without that of this worker.
 func (p *peer) Others() (crawl.Standing, int) {
 	if p.sorted == nil {
 		keys := slices.SortedFunc(maps.Keys(p.waiting), func(a, b float64) int { return cmp.Compare(b, a) })
@@ -254,7 +255,7 @@ func (p *peer) Others() (crawl.Standing, int) {
 			p.sorted = append(p.sorted, web.Rung{Priority: k, Links: p.waiting[k]})
 		}
 	}
-	own := p.told[p.number]
+	own := p.standings[p.number]
 	s := p.sum
 	s.Pages -= own.Pages
 	s.InFlight -= own.InFlight
@@ -275,12 +276,12 @@ func (p *peer) Others() (crawl.Standing, int) {
 
 // Idle tells that no other worker has anything to do, and that nothing is under way.
 func (p *peer) Idle() bool {
-	if p.underway > 0 {
+	if p.inTransit > 0 {
 		return false
 	}
 	for _, r := range p.runs {
 		f := r.crawl.Frontier.Stats(p.clock.now)
-		if r.peer != p && !r.over && (r.flights > 0 || f.Queued > f.Held || !r.peer.inbox.Empty()) {
+		if r.peer != p && !r.over && (r.inFlight > 0 || f.Queued > f.Held || !r.peer.inbox.Empty()) {
 			return false
 		}
 	}

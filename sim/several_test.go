@@ -49,7 +49,7 @@ func ownerOf(workers int) func(web.Host) int {
 }
 
 // together runs the crawl of l by workers, and returns the fetches of each.
-func together(t *testing.T, l *lab, scorer string, policy crawl.Policy, workers int, o sim.Options, how sim.Together) (sim.Outcome, [][]event.Event) {
+func together(t *testing.T, l *lab, scorer string, policy crawl.Policy, workers int, o sim.Options, how sim.Team) (sim.Outcome, [][]event.Event) {
 	t.Helper()
 	told := make([][]event.Event, workers)
 	var crawls []*crawl.Crawl
@@ -59,7 +59,7 @@ func together(t *testing.T, l *lab, scorer string, policy crawl.Policy, workers 
 		crawls = append(crawls, c)
 	}
 	how.Owner = ownerOf(workers)
-	out, err := sim.RunTogether(t.Context(), crawls, l.pages, o, how)
+	out, err := sim.RunTeam(t.Context(), crawls, l.pages, o, how)
 	must(t, err)
 	return out, told
 }
@@ -85,7 +85,7 @@ func TestWorkersFetchTheSame(t *testing.T) {
 		owner := ownerOf(workers)
 		out, told := together(t, l, "breadth-first", crawl.Policy{Delay: delay}, workers,
 			sim.Options{Workers: 3, Latency: sim.Latency{Median: 200 * time.Millisecond, Spread: 1}},
-			sim.Together{Delay: 300 * time.Millisecond, Every: time.Second})
+			sim.Team{Delay: 300 * time.Millisecond, Every: time.Second})
 		if out.How != event.FrontierEmpty {
 			t.Errorf("%d workers: %s", workers, out.How)
 		}
@@ -122,7 +122,7 @@ func TestOneWorkerTogether(t *testing.T) {
 	l := newLab(t, record(t, hostsWeb(7, 5)), &topic.Topic{Name: "bees", Keywords: []string{"bee"}}, []web.URL{at(t, "http://h0.example/0")})
 	o := sim.Options{Workers: 2, Latency: sim.Latency{Median: 100 * time.Millisecond, Spread: 1}}
 	policy := crawl.Policy{Pages: 25, Delay: time.Second, WaitForBetter: 5 * time.Second}
-	_, told := together(t, l, "waggle", policy, 1, o, sim.Together{Delay: time.Second})
+	_, told := together(t, l, "waggle", policy, 1, o, sim.Team{Delay: time.Second})
 	_, alone := simulate(t, l.crawl(t, "waggle", policy), l.pages, o)
 	var a, b []event.Event
 	for _, f := range fetchesOf(told[0]) {
@@ -141,7 +141,7 @@ func TestTogetherTwice(t *testing.T) {
 	l := newLab(t, record(t, hostsWeb(9, 5)), &topic.Topic{Name: "bees", Keywords: []string{"bee"}}, []web.URL{at(t, "http://h0.example/0")})
 	run := func() (sim.Outcome, [][]event.Event) {
 		return together(t, l, "waggle", crawl.Policy{Pages: 30, Delay: time.Second, WaitForBetter: 5 * time.Second}, 3,
-			sim.Options{Latency: sim.Latency{Median: 100 * time.Millisecond, Spread: 1}}, sim.Together{Delay: 50 * time.Millisecond})
+			sim.Options{Latency: sim.Latency{Median: 100 * time.Millisecond, Spread: 1}}, sim.Team{Delay: 50 * time.Millisecond})
 	}
 	a, told := run()
 	b, again := run()
@@ -181,7 +181,7 @@ func TestCommonPrice(t *testing.T) {
 	l := newLab(t, record(t, goodAndPoor()), &topic.Topic{Name: "bees", Keywords: []string{"waggle dance", "bees"}}, []web.URL{at(t, "http://h0.example/seed")})
 	good := func(own bool) (n int) {
 		_, told := together(t, l, "best-first-both", crawl.Policy{Pages: 60, WaitForBetter: 5 * time.Second}, 5,
-			sim.Options{Latency: sim.Latency{Median: 100 * time.Millisecond}}, sim.Together{Delay: 50 * time.Millisecond, OwnPrice: own})
+			sim.Options{Latency: sim.Latency{Median: 100 * time.Millisecond}}, sim.Team{Delay: 50 * time.Millisecond, OwnPriorities: own})
 		var all []event.Fetched
 		for i := range told {
 			all = append(all, fetchesOf(told[i])...)
@@ -207,7 +207,7 @@ func TestCommonPrice(t *testing.T) {
 func TestMessagesTakeTime(t *testing.T) {
 	const delay = 700 * time.Millisecond
 	l := newLab(t, record(t, hostsWeb(6, 3)), &topic.Topic{Name: "bees", Keywords: []string{"bee"}}, []web.URL{at(t, "http://h0.example/0")})
-	out, told := together(t, l, "breadth-first", crawl.Policy{}, 6, sim.Options{Latency: sim.Latency{Median: 100 * time.Millisecond}}, sim.Together{Delay: delay})
+	out, told := together(t, l, "breadth-first", crawl.Policy{}, 6, sim.Options{Latency: sim.Latency{Median: 100 * time.Millisecond}}, sim.Team{Delay: delay})
 	if out.Pages != 18 {
 		t.Fatalf("%d pages, want 18", out.Pages)
 	}
@@ -229,22 +229,22 @@ func TestMessagesTakeTime(t *testing.T) {
 	}
 }
 
-func TestRunTogetherRefuses(t *testing.T) {
+func TestRunTeamRefuses(t *testing.T) {
 	l := newLab(t, record(t, hostsWeb(2, 1)), &topic.Topic{Name: "bees", Keywords: []string{"bee"}}, []web.URL{at(t, "http://h0.example/0")})
 	one := []*crawl.Crawl{l.crawl(t, "breadth-first", crawl.Policy{})}
 	unranked := l.crawl(t, "breadth-first", crawl.Policy{})
 	unranked.Frontier = struct{ crawl.Frontier }{unranked.Frontier}
 	for want, run := range map[string]func() error{
 		"no workers": func() error {
-			_, err := sim.RunTogether(t.Context(), nil, l.pages, sim.Options{}, sim.Together{})
+			_, err := sim.RunTeam(t.Context(), nil, l.pages, sim.Options{}, sim.Team{})
 			return err
 		},
 		"give 0 or more": func() error {
-			_, err := sim.RunTogether(t.Context(), one, l.pages, sim.Options{}, sim.Together{Delay: -1})
+			_, err := sim.RunTeam(t.Context(), one, l.pages, sim.Options{}, sim.Team{Delay: -1})
 			return err
 		},
 		"cannot tell what waits": func() error {
-			_, err := sim.RunTogether(t.Context(), []*crawl.Crawl{unranked}, l.pages, sim.Options{}, sim.Together{})
+			_, err := sim.RunTeam(t.Context(), []*crawl.Crawl{unranked}, l.pages, sim.Options{}, sim.Team{})
 			return err
 		},
 	} {

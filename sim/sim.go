@@ -110,20 +110,6 @@ type Result struct {
 	Links, Outside int
 }
 
-// OutsideRate is the share of what the strategy wanted that the record does
-// not hold, in [0,1]: of the fetches where they were paid for, of the links
-// where they were dropped.
-func (r *Result) OutsideRate() float64 {
-	part, whole := r.Missed, r.Pages+r.Missed
-	if part == 0 {
-		part, whole = r.Outside, r.Links
-	}
-	if whole == 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
-}
-
 // Run simulates a crawl until its budget is spent, its frontier is empty or
 // ctx ends (Stopped, and no error). c is as for a crawl and is not changed, but
 // for its stages, which must be new: Fetcher, Clock and Workers are replaced,
@@ -165,27 +151,27 @@ func (o Options) complete() (Options, error) {
 // run is a worker of a running simulation, which has one or several.
 type run struct {
 	*world
-	crawl   *crawl.Crawl
-	course  *crawl.Course
-	network *network
-	peer    *peer // what it sees of the others; nil without any
-	flights int
-	due     time.Time // when it may lease something; if waits
-	waits   bool
-	stirred bool // something happened that it has to look at
-	over    bool
-	result  Result
+	crawl    *crawl.Crawl
+	course   *crawl.Course
+	network  *network
+	peer     *peer // what it sees of the others; nil without any
+	inFlight int
+	due      time.Time // when it may lease something; if waits
+	waits    bool
+	woken    bool // something happened since act was called last
+	over     bool
+	result   Result
 }
 
 // add adds a worker.
 func (w *world) add(c *crawl.Crawl) *run {
-	r := &run{world: w, stirred: true}
+	r := &run{world: w, woken: true}
 	r.network = newNetwork(w.record, w.opt, c.Policy.Delay, w.clock)
 	own := *c
 	own.Clock, own.Workers, own.Fetcher, own.Archive = w.clock, w.opt.Workers, nil, nil
 	own.Listen = r.listen(c.Listen)
 	ranking, _ := c.Frontier.(crawl.Ranking)
-	own.Frontier = &border{c.Frontier, ranking, r}
+	own.Frontier = &boundedFrontier{c.Frontier, ranking, r}
 	r.crawl = &own
 	w.runs = append(w.runs, r)
 	return r
@@ -193,22 +179,22 @@ func (w *world) add(c *crawl.Crawl) *run {
 
 // world is what the workers share: the clock, and what is to happen.
 type world struct {
-	opt    Options
-	record Record
-	clock  *virtual
-	runs   []*run
-	queue  happenings
-	turns  int // happenings, ever
+	opt       Options
+	record    Record
+	clock     *virtualClock
+	runs      []*run
+	queue     actionQueue
+	scheduled int // actions, ever
 }
 
 func newWorld(record Record, o Options) *world {
-	return &world{opt: o, record: record, clock: &virtual{now: o.Start}}
+	return &world{opt: o, record: record, clock: &virtualClock{now: o.Start}}
 }
 
-// at has something happen.
+// at schedules an action.
 func (w *world) at(t time.Time, do func(context.Context) error) {
-	heap.Push(&w.queue, happening{t, w.turns, do})
-	w.turns++
+	heap.Push(&w.queue, scheduledAction{t, w.scheduled, do})
+	w.scheduled++
 }
 
 // run runs all workers to their end.
@@ -238,14 +224,14 @@ func (w *world) run(ctx context.Context) error {
 		}
 		switch {
 		case len(w.queue) > 0 && (next == nil || !next.due.Before(w.queue[0].at)):
-			h := heap.Pop(&w.queue).(happening)
+			h := heap.Pop(&w.queue).(scheduledAction)
 			w.clock.advance(h.at)
 			if err := h.do(ctx); err != nil {
 				return stopped(ctx, err)
 			}
 		case next != nil:
 			w.clock.advance(next.due)
-			next.stirred = true
+			next.woken = true
 		default:
 			again, err := w.last(ctx)
 			if err != nil {
@@ -258,12 +244,12 @@ func (w *world) run(ctx context.Context) error {
 	}
 }
 
-// last lets all workers look once more when nothing will happen any more: those that
+// last lets all workers act once more when nothing will happen any more: those that
 // waited for others may find that they are done. again tells that one did.
 func (w *world) last(ctx context.Context) (again bool, err error) {
 	for _, r := range w.runs {
 		was := r.over
-		r.stirred = true
+		r.woken = true
 		if err := r.act(ctx); err != nil {
 			return false, err
 		}
@@ -274,10 +260,10 @@ func (w *world) last(ctx context.Context) (again bool, err error) {
 
 // act has a worker do what there is to do now.
 func (r *run) act(ctx context.Context) error {
-	if r.over || !r.stirred && ctx.Err() == nil {
+	if r.over || !r.woken && ctx.Err() == nil {
 		return nil
 	}
-	r.stirred = false
+	r.woken = false
 	how, over, err := r.course.Ended()
 	if err != nil {
 		return err
@@ -291,7 +277,7 @@ func (r *run) act(ctx context.Context) error {
 		r.result.Elapsed = r.clock.now.Sub(r.opt.Start)
 		r.result.Requests = r.network.requests
 		if r.peer != nil {
-			r.peer.tell()
+			r.peer.sendStanding()
 		}
 		return r.course.End(how)
 	}
@@ -308,12 +294,12 @@ func (r *run) act(ctx context.Context) error {
 		if l.Patience > 0 && took >= l.Patience && err == nil {
 			response, err, took = nil, crawl.Late(&l), l.Patience
 		}
-		r.flights++
-		r.at(r.clock.now.Add(took), func(ctx context.Context) error { return r.land(ctx, l, response, err) })
+		r.inFlight++
+		r.at(r.clock.now.Add(took), func(ctx context.Context) error { return r.deliver(ctx, l, response, err) })
 	}
 	r.due, r.waits = r.course.NextDue()
 	if r.peer != nil {
-		r.peer.tell()
+		r.peer.sendStanding()
 	}
 	return nil
 }
@@ -326,13 +312,13 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// land takes in what a request brought.
-func (r *run) land(ctx context.Context, l web.Lease, response *web.Response, failure error) error {
+// deliver gives the crawl what a request brought.
+func (r *run) deliver(ctx context.Context, l web.Lease, response *web.Response, failure error) error {
 	if r.over {
 		return nil
 	}
-	r.flights--
-	r.stirred = true
+	r.inFlight--
+	r.woken = true
 	a, err := r.crawl.Examine(ctx, l, response, failure)
 	if err != nil {
 		return err
@@ -356,59 +342,59 @@ func (r *run) listen(next func(event.Event)) func(event.Event) {
 	}
 }
 
-// happening is something that is to happen, such as a page that comes.
-type happening struct {
+// scheduledAction is something that is to happen at a moment, such as the arrival of a page.
+type scheduledAction struct {
 	at   time.Time
 	turn int // of equal moments the first to be known happens first
 	do   func(context.Context) error
 }
 
-// happenings is a heap, the next first.
-type happenings []happening
+// actionQueue is a heap, the next action first.
+type actionQueue []scheduledAction
 
-func (h happenings) Len() int { return len(h) }
-func (h happenings) Less(i, j int) bool {
+func (h actionQueue) Len() int { return len(h) }
+func (h actionQueue) Less(i, j int) bool {
 	if !h[i].at.Equal(h[j].at) {
 		return h[i].at.Before(h[j].at)
 	}
 	return h[i].turn < h[j].turn
 }
-func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
-func (h *happenings) Pop() any {
+func (h actionQueue) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *actionQueue) Push(x any)   { *h = append(*h, x.(scheduledAction)) }
+func (h *actionQueue) Pop() any {
 	last := len(*h) - 1
 	x := (*h)[last]
-	(*h)[last] = happening{}
+	(*h)[last] = scheduledAction{}
 	*h = (*h)[:last]
 	return x
 }
 
-// virtual is a clock that stands until it is advanced. Nobody waits by it.
-type virtual struct{ now time.Time }
+// virtualClock is a clock that stands until it is advanced. Nobody waits by it.
+type virtualClock struct{ now time.Time }
 
-func (v *virtual) Now() time.Time { return v.now }
+func (v *virtualClock) Now() time.Time { return v.now }
 
 // NewTimer returns a timer that never fires: in a simulation, time passes
 // between events and not while somebody waits.
-func (v *virtual) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+func (v *virtualClock) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
-func (v *virtual) advance(to time.Time) {
+func (v *virtualClock) advance(to time.Time) {
 	if to.After(v.now) {
 		v.now = to
 	}
 }
 
-// border stands before the frontier and keeps count of what lies outside the
+// boundedFrontier is a frontier that counts the links which lead outside the
 // record. In the mode Drop it lets no such link in: the link is marked done
 // instead, so that it is met once.
-type border struct {
+type boundedFrontier struct {
 	crawl.Frontier
 	crawl.Ranking // nil where the frontier is none
 	run           *run
 }
 
 // Commit applies a turn without what the mode keeps out.
-func (b *border) Commit(ctx context.Context, t web.Turn) (web.Receipt, error) {
+func (b *boundedFrontier) Commit(ctx context.Context, t web.Turn) (web.Receipt, error) {
 	if len(t.Add) == 0 {
 		return b.Frontier.Commit(ctx, t)
 	}
