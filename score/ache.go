@@ -91,7 +91,7 @@ func acheSettings(hard bool) []Setting {
 
 func newACHE(o Options) (Scorer, error) {
 	a := makeACHE(o)
-	a.journal = newEndlessJournal("ache-like", o, a)
+	a.journal = newSnapshotJournal("ache-like", o, a)
 	return a, nil
 }
 
@@ -192,7 +192,7 @@ func (a *ache) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 		a.apply(&entry{b: line})
 		trained := a.visits%a.every == 0 && a.models != [acheLevels]*linear.Model{}
 		if trained || a.domains != nil && int(a.domains[domainHash(c.URL)]) == a.domain {
-			a.ask()
+			a.requestRescore()
 		}
 	}
 	memory := []byte{line[0] & 1}

@@ -36,7 +36,7 @@ func acheLevelsSettings() []Setting {
 func newACHELevels(o Options) (Scorer, error) {
 	a := makeACHE(o)
 	a.ways = make(ways, int(o.set("ways")))
-	a.journal = newEndlessJournal("ache-like-levels", o, a)
+	a.journal = newSnapshotJournal("ache-like-levels", o, a)
 	return a, nil
 }
 

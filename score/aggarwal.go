@@ -93,7 +93,7 @@ func newAggarwal(o Options) (Scorer, error) {
 		links:   make(map[uint64]tally),
 		most:    int(o.set("journal") * (1 << 20) / linkSize),
 	}
-	a.journal = newEndlessJournal("aggarwal", o, a)
+	a.journal = newSnapshotJournal("aggarwal", o, a)
 	return a, nil
 }
 
@@ -129,7 +129,7 @@ func (a *aggarwal) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if a.add(line) {
 		a.apply(&entry{b: line})
 		if a.all.n%uint32(a.every) == 0 {
-			a.ask()
+			a.requestRescore()
 		}
 	}
 	memory := make([]byte, 0, 5+2*a.words)

@@ -88,13 +88,13 @@ func newAnthelion(o Options) (Scorer, error) {
 		analyzer: text.SplitterOf(o.Analyzer), lambda: o.set("lambda"), decay: o.set("decay"),
 		value: int(o.set("value")), every: int(o.set("every")), seed: o.Seed, hosts: make(map[uint64]hostTally),
 	}
-	a.journal = newEndlessJournal("anthelion-like", o, a)
+	a.journal = newSnapshotJournal("anthelion-like", o, a)
 	a.settle()
 	return a, nil
 }
 
 // Extract keeps nothing: all is in the address and the memory.
-func (*anthelion) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) }
+func (*anthelion) Extract(p *web.Page, _ web.Verdict) [][]byte { return noFeatures(p) }
 
 // features puts the features of a candidate into out, which is empty: the words of its address,
 // sorted, each once, then the flags.
@@ -153,7 +153,7 @@ func (a *anthelion) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if a.add(line) {
 		a.apply(&entry{b: line})
 		if explored || a.exploring || a.t%a.every == 0 {
-			a.ask()
+			a.requestRescore()
 		}
 	}
 	return memory

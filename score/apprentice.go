@@ -99,7 +99,7 @@ func newApprentice(o Options) (Scorer, error) {
 		features: features, learner: learner, page: o.Page,
 		online: o.set("online") >= 0.5, start: int(o.set("start")), every: int(o.set("every")), weighs: o.set("weigh") >= 0.5,
 	}
-	a.journal = newEndlessJournal("apprentice", o, a)
+	a.journal = newSnapshotJournal("apprentice", o, a)
 	if a.begin = (weights{1, o.set("inherit")}); a.weighs {
 		a.begin.evidence = o.set("trust")
 	}
@@ -157,7 +157,7 @@ func (a *apprenticeScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) [
 	}
 	if a.add(b) {
 		if a.apply(&entry{b: b}); a.batchEnds() && a.learner.Ready() {
-			a.ask()
+			a.requestRescore()
 		}
 	}
 	if a.known == nil {

@@ -43,7 +43,7 @@ func (b *backlink) apply(e *entry) {
 
 // Score is the number of pages that link there, and hot links come first.
 func (b *backlink) Score(c *web.Candidate) float64 {
-	return b.hot.lift(c, float64(b.count[nodeOf(c)]))
+	return b.hot.priority(c, float64(b.count[nodeOf(c)]))
 }
 
 func (*backlink) Rescores() bool               { return true }

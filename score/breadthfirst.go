@@ -11,6 +11,6 @@ var _ Scorer = (*breadthFirst)(nil)
 
 func newBreadthFirst(Options) (Scorer, error) { return &breadthFirst{}, nil }
 
-func (*breadthFirst) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) }
+func (*breadthFirst) Extract(p *web.Page, _ web.Verdict) [][]byte { return noFeatures(p) }
 
 func (*breadthFirst) Score(c *web.Candidate) float64 { return -float64(c.Depth) }

@@ -13,7 +13,7 @@ import (
 // chain ranks links by a belief over hop distances that a conditional random
 // field or a maximum-entropy Markov model follows along the path: first what
 // is likeliest to be a target, among equals what is likeliest to be one link
-// away from one, and so on (order).
+// away from one, and so on (beliefOrder).
 //
 // literal ranks as section 3.3.1 and figure 9 have it, by the belief over the page
 // that holds the link; its links then differ by their anchors and addresses alone.
@@ -32,7 +32,7 @@ import (
 type chain struct {
 	stateless
 	path    *Path
-	order   order
+	order   beliefOrder
 	literal bool
 }
 
@@ -62,7 +62,7 @@ func newChain(kind model.Kind) func(Options) (Scorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &chain{path: p, order: newOrder(o.set("epsilon")), literal: o.set("literal") >= 0.5}, nil
+		return &chain{path: p, order: newBeliefOrder(o.set("epsilon")), literal: o.set("literal") >= 0.5}, nil
 	}
 }
 
@@ -85,12 +85,12 @@ func (c *chain) Score(link *web.Candidate) float64 {
 	}
 	var room scratch
 	belief := room.take(c.path.States())
-	c.believe(belief, c.path.link(link.Features), link.Memory)
+	c.rankingBelief(belief, c.path.link(link.Features), link.Memory)
 	return c.order.priority(belief)
 }
 
-// believe fills dst [S] with the belief that links are ranked by.
-func (c *chain) believe(dst []float64, link feature.Link, memory []byte) {
+// rankingBelief fills dst [S] with the belief by which a link is ranked.
+func (c *chain) rankingBelief(dst []float64, link feature.Link, memory []byte) {
 	if c.literal {
 		c.path.belief(dst, link, memory)
 	} else {
@@ -113,7 +113,7 @@ func (c *chain) Explain(_ *web.Page, _ web.Verdict, _ int, link *web.Candidate) 
 	}
 	belief := make([]float64, c.path.States())
 	target := func(l feature.Link) float64 {
-		c.believe(belief, l, link.Memory)
+		c.rankingBelief(belief, l, link.Memory)
 		return belief[0]
 	}
 	shown := c.path.link(link.Features)

@@ -23,7 +23,7 @@ var _ Scorer = (*depthFirst)(nil)
 
 func newDepthFirst(Options) (Scorer, error) { return &depthFirst{}, nil }
 
-func (*depthFirst) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) }
+func (*depthFirst) Extract(p *web.Page, _ web.Verdict) [][]byte { return noFeatures(p) }
 
 // Visit returns the number of the visit, a uvarint.
 func (d *depthFirst) Visit(_ *web.Candidate, p *web.Page, _ web.Verdict) []byte {

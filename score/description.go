@@ -51,7 +51,7 @@ func NeedKeywords() Need {
 	return Need{
 		Input: InputKeywords, Path: "topic.keywords",
 		Given: func(o Options) bool {
-			return slices.ContainsFunc(o.Keywords, func(k string) bool { return len(o.Words(k)) > 0 })
+			return slices.ContainsFunc(o.Keywords, func(k string) bool { return len(o.Stems(k)) > 0 })
 		},
 		Give: "it looks for the words of the keywords: give keywords that hold some",
 	}

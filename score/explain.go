@@ -19,11 +19,12 @@ type Explainer interface {
 // Historian is implemented by explainers that can go back to what they knew when a
 // link was taken.
 type Historian interface {
-	// RestoreBefore is Restore up to the moment at which a link was taken with a
-	// priority, or, where no moment gives it that priority, up to what it led to. The
-	// link has been found at several places of a page, each a candidate; place is the one
-	// by which it was taken, and gets the features and the memory that it had then. At is
-	// that moment. place is -1 where the state does not tell: then it is restored whole.
+	// RestoreBefore restores the part of a state that the scorer had when it gave a link
+	// that priority: at is that moment. Where no moment gives it that priority, it restores
+	// all up to the outcome of fetching the link. places are the candidates for the link, one
+	// for each place of a page at which it was found; place is the index of the one by which
+	// it was taken, whose Features and Memory are set to those that it had then. place is -1
+	// where the state does not tell: then all of the state is restored.
 	RestoreBefore(state []byte, places []web.Candidate, priority float64) (place int, at Moment, err error)
 }
 

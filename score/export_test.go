@@ -31,7 +31,7 @@ type tape struct {
 
 func newTape(size int) *tape {
 	m := &tape{size: size}
-	m.journal = newEndlessJournal("tape", Options{}, m)
+	m.journal = newSnapshotJournal("tape", Options{}, m)
 	return m
 }
 

@@ -110,7 +110,7 @@ func (g *gouriten) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if g.add(line) {
 		g.apply(&entry{b: line})
 		if g.visits%g.every == 0 {
-			g.ask()
+			g.requestRescore()
 		}
 	}
 	return nil

@@ -137,9 +137,9 @@ func (h *hotWords) visit(c *web.Candidate, v web.Verdict) []byte {
 	return []byte{255}
 }
 
-// lift puts hot links above all others: a priority x ≥ 0 becomes x/(1+x), and
+// priority puts hot links above all others: a priority x ≥ 0 becomes x/(1+x), and
 // one more for hot links.
-func (h *hotWords) lift(c *web.Candidate, x float64) float64 {
+func (h *hotWords) priority(c *web.Candidate, x float64) float64 {
 	if !h.on {
 		return x
 	}

@@ -44,7 +44,7 @@ type markov struct {
 	blank    int
 	near     *knn.Index
 	k        int // neighbours
-	order    order
+	order    beliefOrder
 	targets  []float64 // [words] C0, of length 1; nil for hmm
 	belief   float64   // w
 	anchor   float64   // v
@@ -84,7 +84,7 @@ func newHMM(centroid, anchor bool) func(Options) (Scorer, error) {
 		}
 		s := &markov{words: m.Words, hmm: m.First, blank: m.Blank(), near: near, k: int(o.set("neighbours")), raw: o.set("raw") >= 0.5, analyzer: text.SplitterOf(o.Analyzer)}
 		if !centroid {
-			s.order = newOrder(o.set("epsilon"))
+			s.order = newBeliefOrder(o.set("epsilon"))
 			return s, nil
 		}
 		s.belief, s.targets = o.set("weight"), make([]float64, m.Words.Len())
@@ -158,8 +158,8 @@ func readSymbol(features []byte, symbols int) (symbol int, ok bool) {
 	return symbol, symbol < symbols
 }
 
-// now fills dst [S] with the belief over the page that holds a link: α_t.
-func (m *markov) now(dst []float64, symbol int, memory []byte) {
+// beliefOf fills dst [S] with the belief over the page that holds a link: α_t.
+func (m *markov) beliefOf(dst []float64, symbol int, memory []byte) {
 	var room scratch
 	before := room.take(m.hmm.States)
 	if m.raw {
@@ -204,7 +204,7 @@ func (m *markov) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 	}
 	var room scratch
 	alpha := room.take(m.hmm.States)
-	m.now(alpha, symbol, c.Memory)
+	m.beliefOf(alpha, symbol, c.Memory)
 	if m.raw {
 		b := make([]byte, 0, 8*len(alpha))
 		for _, p := range alpha {
@@ -223,7 +223,7 @@ func (m *markov) Score(c *web.Candidate) float64 {
 	}
 	var room scratch
 	alpha, next := room.take(m.hmm.States), room.take(m.hmm.States)
-	m.now(alpha, symbol, c.Memory)
+	m.beliefOf(alpha, symbol, c.Memory)
 	m.hmm.Predict(next, alpha)
 	if m.targets == nil {
 		if m.raw {
@@ -259,7 +259,7 @@ func (m *markov) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []
 	}
 	m.hmm.Predict(next, alpha)
 	unseen := next[0]
-	m.now(alpha, symbol, c.Memory)
+	m.beliefOf(alpha, symbol, c.Memory)
 	m.hmm.Predict(next, alpha)
 	what := fmt.Sprintf("the page is like those of cluster %d of the training pages", symbol)
 	switch symbol {

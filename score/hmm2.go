@@ -11,7 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// second ranks links by a belief over the hop distances of the last two pages,
+// secondOrder ranks links by a belief over the hop distances of the last two pages,
 // which a hidden Markov model of second order follows along the path. What a
 // page shows is the cluster whose centroid is nearest.
 //
@@ -24,7 +24,7 @@ import (
 // Source: Hu, Tu & Tong 2014, section 2.3. The paper gives the model, and for the
 // score of a link only the "maximum probability link" from the root by Viterbi;
 // this is the probability that the page behind the link is a target.
-type second struct {
+type secondOrder struct {
 	stateless
 	words    *feature.Lexicon
 	hmm      *hmm.Second
@@ -35,8 +35,8 @@ type second struct {
 }
 
 var (
-	_ Scorer    = (*second)(nil)
-	_ Explainer = (*second)(nil)
+	_ Scorer    = (*secondOrder)(nil)
+	_ Explainer = (*secondOrder)(nil)
 )
 
 func hmm2Settings() []Setting { return []Setting{viterbiSetting()} }
@@ -56,7 +56,7 @@ func newHMM2(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &second{words: m.Words, hmm: m.Second, clusters: clusters, blank: m.Blank(), step: m.Second.Step, predict: m.Second.Predict}
+	s := &secondOrder{words: m.Words, hmm: m.Second, clusters: clusters, blank: m.Blank(), step: m.Second.Step, predict: m.Second.Predict}
 	if o.set("viterbi") >= 0.5 {
 		s.step, s.predict = m.Second.StepBest, m.Second.PredictBest
 	}
@@ -64,7 +64,7 @@ func newHMM2(o Options) (Scorer, error) {
 }
 
 // Extract tells what the page shows: symbol uint16 LE.
-func (s *second) Extract(p *web.Page, _ web.Verdict) [][]byte {
+func (s *secondOrder) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	symbol := s.blank
 	if page := s.words.Page(p); page != nil {
 		symbol, _ = s.clusters.Nearest(page)
@@ -72,9 +72,9 @@ func (s *second) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	return symbols(symbol, len(p.Links))
 }
 
-// now fills dst [S+1][S] with the belief over the page that holds a link and
+// beliefOf fills dst [S+1][S] with the belief over the page that holds a link and
 // the one before it.
-func (s *second) now(dst []float64, symbol int, memory []byte) {
+func (s *secondOrder) beliefOf(dst []float64, symbol int, memory []byte) {
 	var room scratch
 	before := room.take(s.hmm.Belief())
 	if !readBelief(before, memory) {
@@ -87,36 +87,38 @@ func (s *second) now(dst []float64, symbol int, memory []byte) {
 // before it, which the links of the new page carry. It is nil for a seed.
 //
 //	α̂_t float32 LE [S+1][S]
-func (s *second) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
+func (s *secondOrder) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 	symbol, ok := readSymbol(c.Features, s.hmm.First.Symbols)
 	if !ok {
 		return nil
 	}
 	var room scratch
 	alpha := room.take(s.hmm.Belief())
-	s.now(alpha, symbol, c.Memory)
+	s.beliefOf(alpha, symbol, c.Memory)
 	return wire.AppendFloat32s(make([]byte, 0, 4*len(alpha)), alpha)
 }
 
 // Score is in [0,1]; a seed has 1.
-func (s *second) Score(c *web.Candidate) float64 {
+func (s *secondOrder) Score(c *web.Candidate) float64 {
 	symbol, ok := readSymbol(c.Features, s.hmm.First.Symbols)
 	if !ok {
 		return 1
 	}
 	var room scratch
 	alpha, next := room.take(s.hmm.Belief()), room.take(s.hmm.First.States)
-	s.now(alpha, symbol, c.Memory)
+	s.beliefOf(alpha, symbol, c.Memory)
 	s.predict(next, alpha)
 	return unit(next[0])
 }
 
 // Recall is Visit, which changes nothing here.
-func (s *second) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte { return s.Visit(c, p, v) }
+func (s *secondOrder) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	return s.Visit(c, p, v)
+}
 
 // Explain begins with the priority of the same path to a page without a known word; which cluster
 // the page that holds the link is in comes to it.
-func (s *second) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
+func (s *secondOrder) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	symbol, ok := readSymbol(c.Features, s.hmm.First.Symbols)
 	if !ok {
 		return nil

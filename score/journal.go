@@ -10,8 +10,8 @@ import (
 	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
-// journal is the state of a scorer that learns: one entry for each thing that it
-// was told, in order. The model is a function of the entries, so a scorer that
+// journal is the state of a scorer that learns: one entry for each outcome that it
+// learnt from, in order. The model is a function of the entries, so a scorer that
 // applies them again is the same as the one that was stopped.
 //
 //	name length byte · name · { entry length uvarint · entry | 0 · flags byte }…
@@ -19,7 +19,7 @@ import (
 // It only grows at its end. The flags, 1 for full and 2 for a rescoring that is
 // due, are written when they change, and the last ones hold.
 //
-// A scorer whose model is smaller than all that it was told is a snapshotter. Its
+// A scorer whose model is smaller than all entries is a snapshotter. Its
 // journal begins anew with a snapshot of the model once enough entries follow the
 // last one, and never ends:
 //
@@ -29,19 +29,19 @@ import (
 // journal over the limit the journal is full, and the scorer learns no more. That
 // bounds its memory.
 type journal struct {
-	name     string
-	pending  []byte // of the state, since State was last asked
-	snapshot bool   // pending is all of the state, and is not appended to it
-	entries  int    // bytes after the head
-	head     int    // bytes before the first entry
-	limit    int    // bytes of all; 0 = none
-	written  byte   // the flags written last
-	full     bool
-	due      bool         // everything that waits should be scored anew
-	model    snapshotter  // what snapshots are made of; nil = none are made
-	learn    func(func()) // runs what computes a model anew: Options.Learn
-	shares   bool         // own entries are kept for others, in lessons
-	lessons  [][]byte
+	name       string
+	pending    []byte // of the state, since State was last asked
+	snapshot   bool   // pending is all of the state, and is not appended to it
+	entries    int    // bytes after the head
+	head       int    // bytes before the first entry
+	limit      int    // bytes of all; 0 = none
+	written    byte   // the flags written last
+	full       bool
+	rescoreDue bool         // everything that waits should be scored anew
+	model      snapshotter  // what snapshots are made of; nil = none are made
+	learn      func(func()) // runs what computes a model anew: Options.Learn
+	shares     bool         // own entries are kept for others, in lessons
+	lessons    [][]byte
 }
 
 // snapshotter is a scorer whose whole model can be written down.
@@ -73,13 +73,13 @@ func journalSetting() Setting {
 
 // newJournal is the journal of a scorer with journalSetting.
 func newJournal(name string, o Options) journal {
-	j := newEndlessJournal(name, o, nil)
+	j := newSnapshotJournal(name, o, nil)
 	j.limit = int(o.set("journal") * (1 << 20))
 	return j
 }
 
-// newEndlessJournal is that of a snapshotter.
-func newEndlessJournal(name string, o Options, model snapshotter) journal {
+// newSnapshotJournal is the journal of a snapshotter.
+func newSnapshotJournal(name string, o Options, model snapshotter) journal {
 	j := journal{name: name, model: model, learn: o.Learn}
 	j.begin(nil)
 	return j
@@ -126,8 +126,8 @@ func (j *journal) Lessons() [][]byte {
 	return out
 }
 
-// learnt adds the entry of another worker, which is no lesson of this one.
-func (j *journal) learnt(entry []byte) bool {
+// addForeign adds the entry of another worker, which is no lesson of this one.
+func (j *journal) addForeign(entry []byte) bool {
 	shares := j.shares
 	j.shares = false
 	ok := j.add(entry)
@@ -135,13 +135,13 @@ func (j *journal) learnt(entry []byte) bool {
 	return ok
 }
 
-// ask makes Stale ask for a new score of all links that wait.
-func (j *journal) ask() { j.due = true }
+// requestRescore makes Stale ask for a new score of all links that wait.
+func (j *journal) requestRescore() { j.rescoreDue = true }
 
-// Stale returns true once after ask.
+// Stale returns true once after requestRescore.
 func (j *journal) Stale() bool {
-	due := j.due
-	j.due = false
+	due := j.rescoreDue
+	j.rescoreDue = false
 	return due
 }
 
@@ -149,7 +149,7 @@ func (j *journal) flags() (b byte) {
 	if j.full {
 		b |= flagFull
 	}
-	if j.due {
+	if j.rescoreDue {
 		b |= flagDue
 	}
 	return b
@@ -225,7 +225,7 @@ func (j *journal) restore(state []byte, apply func(*entry)) error {
 			return j.damaged()
 		}
 	}
-	j.full, j.due = j.limit > 0 && j.written&flagFull != 0, j.written&flagDue != 0
+	j.full, j.rescoreDue = j.limit > 0 && j.written&flagFull != 0, j.written&flagDue != 0
 	j.pending, j.snapshot = nil, false
 	return nil
 }

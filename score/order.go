@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// order makes one priority of a belief over states, so that beliefs compare
+// beliefOrder makes one priority of a belief over states, so that beliefs compare
 // lexicographically: by p(T0), among equals by p(T1), and so on; two components
 // are equal when they fall into the same bucket of width ε:
 //
@@ -25,7 +25,7 @@ import (
 // A float64 holds 52 bits here, so that no two are rounded into one: five
 // components with ε = .001, the paper's. What does not fit is left out; of a
 // belief over six states that is nothing, as its components sum to 1.
-type order struct {
+type beliefOrder struct {
 	epsilon float64
 	bits    int // b
 	digits  int // components that fit
@@ -39,24 +39,24 @@ func orderSetting() Setting {
 }
 
 // newOrder makes the order of buckets of width epsilon, in (0,1].
-func newOrder(epsilon float64) order {
-	b := bits.Len(uint(grade(1, epsilon)))
-	return order{epsilon, b, max(1, orderBits/b)}
+func newBeliefOrder(epsilon float64) beliefOrder {
+	b := bits.Len(uint(epsilonBucket(1, epsilon)))
+	return beliefOrder{epsilon, b, max(1, orderBits/b)}
 }
 
-// grade is ⌊p/ε⌋ for p in [0,1]. Quotients a rounding error below a whole
+// epsilonBucket is ⌊p/ε⌋ for p in [0,1]. Quotients a rounding error below a whole
 // number count as that number.
-func grade(p, epsilon float64) uint64 { return uint64(math.Floor(unit(p)/epsilon + 1e-9)) }
+func epsilonBucket(p, epsilon float64) uint64 { return uint64(math.Floor(unit(p)/epsilon + 1e-9)) }
 
 // priority is in [0, 1+ε). What is no number counts as 0.
 //
 // Shape: belief [S], in the order of the comparison.
-func (o order) priority(belief []float64) float64 {
+func (o beliefOrder) priority(belief []float64) float64 {
 	var packed uint64
 	for i := range o.digits {
 		packed <<= o.bits
 		if i < len(belief) {
-			packed |= grade(belief[i], o.epsilon)
+			packed |= epsilonBucket(belief[i], o.epsilon)
 		}
 	}
 	return math.Ldexp(o.epsilon*float64(packed), -o.bits*(o.digits-1))
@@ -64,7 +64,7 @@ func (o order) priority(belief []float64) float64 {
 
 // reason is what a priority holds beside the probability of a target: how
 // probable the farther distances are, and what rounding to buckets takes off.
-func (o order) reason(belief []float64) Reason {
+func (o beliefOrder) reason(belief []float64) Reason {
 	var b strings.Builder
 	for hops, p := range belief[1:] {
 		if b.Len() > 0 {

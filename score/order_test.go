@@ -13,7 +13,7 @@ import (
 
 // Beliefs compare by the first bucket in which they differ (section 3.3.2).
 func TestOrder(t *testing.T) {
-	o := newOrder(0.001)
+	o := newBeliefOrder(0.001)
 	ascending := [][]float64{ // each line below the next
 		{0, 0, 1},
 		{0, 0.5, 0.5},
@@ -41,7 +41,7 @@ func TestOrder(t *testing.T) {
 		{0.001, []float64{0.3}, 0.3}, // .3/.001 is 299.99999999999994
 		{0.0005, nil, 0},
 	} {
-		if got := newOrder(c.epsilon).priority(c.belief); math.Abs(got-c.want) > 1e-12 {
+		if got := newBeliefOrder(c.epsilon).priority(c.belief); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("ε = %v: %v has %v, want %v", c.epsilon, c.belief, got, c.want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestOrder(t *testing.T) {
 // fit, for any ε: so it is transitive.
 func TestOrderIsLexicographic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := newOrder(rapid.SampledFrom([]float64{1e-6, 0.0005, 0.001, 0.01, 0.3, 0.5}).Draw(t, "ε"))
+		o := newBeliefOrder(rapid.SampledFrom([]float64{1e-6, 0.0005, 0.001, 0.01, 0.3, 0.5}).Draw(t, "ε"))
 		// Near each other, so that buckets are often equal.
 		belief := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 12), func(n int) float64 {
 			return min(1, 0.9991+float64(n)*0.00025)
@@ -59,7 +59,7 @@ func TestOrderIsLexicographic(t *testing.T) {
 		a, b := belief.Draw(t, "a"), belief.Draw(t, "b")
 		digits := func(p []float64) (d []uint64) {
 			for _, x := range p[:min(len(p), o.digits)] {
-				d = append(d, grade(x, o.epsilon))
+				d = append(d, epsilonBucket(x, o.epsilon))
 			}
 			return d
 		}

@@ -54,7 +54,7 @@ func (r *pageRank) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if line := appendLinks(nil, p, c); r.add(line) {
 		r.apply(&entry{b: line})
 		if len(r.pages)%r.every == 0 {
-			r.ask()
+			r.requestRescore()
 		}
 	}
 	return r.hot.visit(c, v)
@@ -115,7 +115,7 @@ func (r *pageRank) Score(c *web.Candidate) float64 {
 	if n, ok := r.node[nodeOf(c)]; ok {
 		rank = r.rank[n]
 	}
-	return r.hot.lift(c, rank)
+	return r.hot.priority(c, rank)
 }
 
 func (*pageRank) Rescores() bool               { return true }

@@ -69,7 +69,7 @@ func newAdaptivePaths(o Options) (Scorer, error) {
 		guide: g, page: o.Page, judged: o.set("critic") >= 0.5,
 		k: o.set("k"), every: int(o.set("every")), beside: make(map[uint64]outcome),
 	}
-	l.journal = newEndlessJournal("pathlearner-adaptive", o, l)
+	l.journal = newSnapshotJournal("pathlearner-adaptive", o, l)
 	l.next = l.every
 	return l, nil
 }
@@ -135,7 +135,7 @@ func (l *adaptivePaths) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []by
 		if l.add(line) {
 			due := l.next
 			if l.apply(&entry{b: line}); l.next != due {
-				l.ask()
+				l.requestRescore()
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func newQValue(o Options) (Scorer, error) {
 	for class := range q.worth {
 		q.worth[class] = relevanceOf(byte(class))
 	}
-	q.journal = newEndlessJournal("q-value-like", o, q)
+	q.journal = newSnapshotJournal("q-value-like", o, q)
 	return q, nil
 }
 
@@ -74,7 +74,7 @@ func (q *qValue) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if q.add(line) {
 		q.apply(&entry{b: line})
 		if q.visits%q.every == 0 {
-			q.ask()
+			q.requestRescore()
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ var _ Scorer = (*random)(nil)
 
 func newRandom(o Options) (Scorer, error) { return &random{seed: o.Seed}, nil }
 
-func (*random) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) }
+func (*random) Extract(p *web.Page, _ web.Verdict) [][]byte { return noFeatures(p) }
 
 func (r *random) Score(c *web.Candidate) float64 {
 	var seed [8]byte

@@ -122,8 +122,8 @@ func (o Options) Complete(values map[string]float64) (Options, error) {
 	return o, nil
 }
 
-// Words are the stems of a text, as those of pages (web.Term) are made.
-func (o Options) Words(s string) []string { return text.SplitterOf(o.Analyzer).Words(s) }
+// Stems are the stems of a text, in order, as those of pages (web.Term) are made.
+func (o Options) Stems(s string) []string { return text.SplitterOf(o.Analyzer).Words(s) }
 
 // New makes the scorer of that name, one of this package, see Description.New.
 func New(name string, o Options) (Scorer, error) { return strategy.New(name, o, Descriptions()) }
@@ -145,8 +145,8 @@ func (stateless) Restore(state []byte) error {
 	return nil
 }
 
-// none is what Extract returns for links that need no features.
-func none(p *web.Page) [][]byte { return make([][]byte, len(p.Links)) }
+// noFeatures is what Extract returns for links that need no features.
+func noFeatures(p *web.Page) [][]byte { return make([][]byte, len(p.Links)) }
 
 // similarities are the features of best-first scorers, 8 bytes:
 //

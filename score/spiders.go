@@ -86,7 +86,7 @@ func newSpiders(o Options) (Scorer, error) {
 		beta: o.set("beta"), mu: o.set("mu"), rate: o.set("rate"), theta: o.set("theta"), cost: o.set("cost"),
 		mutation: o.set("mutation"), maxAgents: int(o.set("agents")), every: int(o.set("every")),
 	}
-	s.journal = newEndlessJournal("infospiders-like", o, s)
+	s.journal = newSnapshotJournal("infospiders-like", o, s)
 	for _, k := range o.Keywords {
 		for _, w := range o.Analyzer.Words(k) {
 			if _, twice := s.keyword[w]; !twice && len(s.keyword) < spiderKeywords {
@@ -227,7 +227,7 @@ func (s *spiders) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if s.add(line) {
 		s.apply(&entry{b: line})
 		if s.pages%s.every == 0 {
-			s.ask()
+			s.requestRescore()
 		}
 	}
 	young := n

@@ -91,7 +91,7 @@ func newTagPath(o Options) (Scorer, error) {
 		seed: o.Seed, paths: make(map[uint32]int32), known: make([]uint64, knownBits/64),
 		model: linear.NewLogistic(pairDim, 1, 0),
 	}
-	s.journal = newEndlessJournal("tagpath-bandit-like", o, s)
+	s.journal = newSnapshotJournal("tagpath-bandit-like", o, s)
 	return s, nil
 }
 
@@ -190,7 +190,7 @@ func (s *tagPath) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if s.add(line) {
 		s.apply(&entry{b: line})
 		if s.t%s.every == 0 {
-			s.ask()
+			s.requestRescore()
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func newThompson(o Options) (Scorer, error) {
 	t := &thompson{
 		linkClasses: linkClasses{o.Page, o.Anchor}, every: int(o.set("every")), mean: o.set("mean") >= 0.5, seed: o.Seed,
 	}
-	t.journal = newEndlessJournal("thompson-like", o, t)
+	t.journal = newSnapshotJournal("thompson-like", o, t)
 	return t, nil
 }
 
@@ -66,7 +66,7 @@ func (t *thompson) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if t.add(line) {
 		t.apply(&entry{b: line})
 		if t.visits%t.every == 0 {
-			t.ask()
+			t.requestRescore()
 		}
 	}
 	return nil

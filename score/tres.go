@@ -76,7 +76,7 @@ func newTRES(o Options) (Scorer, error) {
 		}
 	}
 	t.target = t.net.clone()
-	t.journal = newEndlessJournal("tres-like", o, t)
+	t.journal = newSnapshotJournal("tres-like", o, t)
 	return t, nil
 }
 
@@ -179,7 +179,7 @@ func (t *tres) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if t.add(line) {
 		t.apply(&entry{b: line})
 		if t.visits == t.warm || t.visits > t.warm && t.visits%t.every == 0 {
-			t.ask()
+			t.requestRescore()
 		}
 	}
 	return next

@@ -51,7 +51,7 @@ func tunnelSettings() []Setting {
 
 func newTunnel(o Options) (Scorer, error) {
 	t := &tunnel{page: o.Page, share: o.set("share"), first: int(o.set("first")), most: int(o.set("most"))}
-	t.journal = newEndlessJournal("tunnel-like", o, t)
+	t.journal = newSnapshotJournal("tunnel-like", o, t)
 	return t, nil
 }
 
@@ -68,7 +68,7 @@ func (t *tunnel) Extract(p *web.Page, v web.Verdict) [][]byte {
 // Visit returns how many pages without a relevant one the links found lie behind the
 // last: byte. The entry of a relevant page is that number of its own link, byte.
 func (t *tunnel) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
-	before := dry(c)
+	before := pagesSinceRelevant(c)
 	if !v.Relevant {
 		return []byte{byte(min(before+1, tunnelMost))}
 	}
@@ -76,14 +76,14 @@ func (t *tunnel) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 		was := t.cutOff()
 		t.apply(&entry{b: line})
 		if t.cutOff() != was {
-			t.ask()
+			t.requestRescore()
 		}
 	}
 	return []byte{0}
 }
 
-// dry is how many pages without a relevant one a link lies behind the last.
-func dry(c *web.Candidate) int {
+// pagesSinceRelevant is how many pages without a relevant one a link lies behind the last.
+func pagesSinceRelevant(c *web.Candidate) int {
 	if len(c.Memory) != 1 {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (t *tunnel) Score(c *web.Candidate) float64 {
 		return 1
 	}
 	score := unit(float64(math.Float32frombits(binary.LittleEndian.Uint32(c.Features))))
-	if dry(c) > t.cutOff() {
+	if pagesSinceRelevant(c) > t.cutOff() {
 		score--
 	}
 	return score

@@ -30,7 +30,7 @@ import (
 //
 // The label is the relevance in [0,1], not whether it reaches the threshold: pages
 // that nearly reach it are informative too. Each weight has a variance, which says how
-// far an example moves it; see beliefs. A weight that is seldom met stays near its
+// far an example moves it; see posterior. A weight that is seldom met stays near its
 // first value, so that a few early pages change the order little.
 //
 // A fetch without a page is no example unless the setting failed says so. A
@@ -40,26 +40,26 @@ import (
 // With the setting renewals, where the judge judges the first pages otherwise as it gets to
 // know the web, their examples get new labels, the weights are made anew of them, and their links go by the
 // new verdicts: see Renew. With the setting turns, what waits goes by the first weights now and then:
-// see turns.
+// see alternation.
 type waggle struct {
 	journal
 	analyzer text.Splitter
 	page     func(*web.Page, web.Verdict) float64
 	anchor   func(string) float64
 
-	variance [inputKinds]float32 // of hashed weights before anything was learnt
-	failed   float64             // share of an example that a fetch without a page counts
-	every    float64             // visits from one rescoring to the next, by the visits so far
-	weights  *beliefs
-	turns    turns
-	first    firstWeights
-	kept     []keptExample              // all so far
-	renewed  map[pageKey]renewedVerdict // of pages that hold links
-	renews   bool                       // the setting renewals, with a judge whose verdicts count
-	settled  bool                       // no example is kept any more: renews is false or there were more than mostKept
-	hosts    hostSet                    // hosts that were tried
-	visits   int                        // outcomes told, with or without a page
-	next     int                        // visits at which all that waits is scored anew
+	variance    [inputKinds]float32 // of hashed weights before anything was learnt
+	failed      float64             // share of an example that a fetch without a page counts
+	every       float64             // visits from one rescoring to the next, by the visits so far
+	weights     *posterior
+	alternation alternation
+	first       firstWeights
+	kept        []keptExample              // all so far
+	renewed     map[pageKey]renewedVerdict // of pages that hold links
+	renews      bool                       // the setting renewals, with a judge whose verdicts count
+	keepsNone   bool                       // no example is kept any more: renews is false or there were more than mostKept
+	hosts       hostSet                    // hosts that were tried
+	visits      int                        // calls of Visit, Label and Led, and entries learnt of other workers
+	next        int                        // visits at which all that waits is scored anew
 
 	scratch example // used again by Visit
 }
@@ -108,11 +108,11 @@ func newWaggle(o Options) (Scorer, error) {
 		hosts: newHostSet(), renews: o.judged && o.set("renewals") != 0,
 		renewed: make(map[pageKey]renewedVerdict),
 	}
-	w.settled = !w.renews
+	w.keepsNone = !w.renews
 	for k := range inputKinds {
 		w.variance[k] = float32(o.set(inputKindNames[k].setting))
 	}
-	w.weights = newBeliefs()
+	w.weights = newPosterior()
 	prior := make([]weight, denseInputs)
 	for i := range prior {
 		prior[i].variance = float32(o.set("dense"))
@@ -128,8 +128,8 @@ func newWaggle(o Options) (Scorer, error) {
 		}
 	}
 	w.weights.begin(&w.first)
-	w.turns = newTurns(int(math.Round(o.set("turns"))), slices.Clone(w.first.dense))
-	w.journal = newEndlessJournal("waggle", o, w)
+	w.alternation = newAlternation(int(math.Round(o.set("turns"))), slices.Clone(w.first.dense))
+	w.journal = newSnapshotJournal("waggle", o, w)
 	return w, nil
 }
 
@@ -146,7 +146,7 @@ func (s hostSet) has(h uint32) bool {
 	return s[h/64]>>(h%64)&1 == 1
 }
 
-func (s hostSet) put(h uint32) {
+func (s hostSet) add(h uint32) {
 	h %= hostBits
 	s[h/64] |= 1 << (h % 64)
 }
@@ -166,30 +166,30 @@ func (s hostSet) put(h uint32) {
 // renewed and has another verdict this time.
 func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if p == nil {
-		w.tell(c, 0, flagNoPage, web.URL{})
+		w.record(c, 0, flagNoPage, web.URL{})
 		return nil
 	}
-	w.judgedAgain(p.URL, verdictOf(v))
+	w.renewIfChanged(p.URL, verdictOf(v))
 	var named web.URL
-	if !w.settled {
+	if !w.keepsNone {
 		named = p.URL
 	}
-	w.tell(c, level(w.page(p, v)), redirected(c), named)
+	w.record(c, quantize(w.page(p, v)), redirected(c), named)
 	return w.Recall(c, p, v)
 }
 
 // Label teaches the relevance that a person gave a page, as one more visit of it. That
 // label stays.
 func (w *waggle) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
-	w.tell(c, level(w.page(p, v)), redirected(c), web.URL{})
+	w.record(c, quantize(w.page(p, v)), redirected(c), web.URL{})
 }
 
 // Led teaches the worth of a page by what it led to, as one more visit of it.
-func (w *waggle) Led(c *web.Candidate, worth float64) { w.tell(c, level(worth), 0, web.URL{}) }
+func (w *waggle) Led(c *web.Candidate, worth float64) { w.record(c, quantize(worth), 0, web.URL{}) }
 
-// tell writes an entry of the journal and learns from it. page may be zero.
-func (w *waggle) tell(c *web.Candidate, relevance, flags byte, page web.URL) {
-	b := make([]byte, 0, visitHead+8+len(c.Features))
+// record adds an entry to the journal and learns from it. page may be zero.
+func (w *waggle) record(c *web.Candidate, relevance, flags byte, page web.URL) {
+	b := make([]byte, 0, exampleHead+8+len(c.Features))
 	trail, depth := pathOf(c)
 	b = append(b, relevance, flags, trail, depth)
 	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
@@ -199,9 +199,9 @@ func (w *waggle) tell(c *web.Candidate, relevance, flags byte, page web.URL) {
 	}
 	b = append(b, c.Features...)
 	if w.add(b) {
-		byFirst := w.turns.byFirst
-		if w.apply(&entry{b: b}); w.visits == w.next || w.turns.byFirst != byFirst {
-			w.ask()
+		byFirst := w.alternation.byFirst
+		if w.apply(&entry{b: b}); w.visits == w.next || w.alternation.byFirst != byFirst {
+			w.requestRescore()
 		}
 	}
 }
@@ -212,12 +212,12 @@ const (
 	flagNoPage     = 1 << iota // the fetch brought no page
 	flagRedirected             // the page came after a redirect
 	flagNamed                  // the hash of the page follows
-	flagRenewal                // it is none of an example: see Renew
+	flagRenewal                // the entry is a renewal and no example: see Renew
 )
 
 // visitHead is the number of bytes of an example before the hash of the page, if it has
 // one, and the features.
-const visitHead = 8
+const exampleHead = 8
 
 func redirected(c *web.Candidate) byte {
 	if c.Redirects > 0 {
@@ -236,7 +236,7 @@ func (w *waggle) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 		s = (s + float64(c.Memory[0])/255) / 2
 		depth = min(10, c.Memory[1]+1)
 	}
-	return []byte{level(s), depth}
+	return []byte{quantize(s), depth}
 }
 
 // pathOf reads what Visit gave; both are 0 for a seed.
@@ -272,9 +272,9 @@ func (w *waggle) apply(e *entry) {
 		w.keep(x)
 	}
 	if x.flags != flagNoPage {
-		w.turns.told(float64(x.relevance) / 255)
+		w.alternation.observe(float64(x.relevance) / 255)
 	}
-	w.hosts.put(host)
+	w.hosts.add(host)
 	if w.visits == w.next { // that rescoring was asked for; this sets the following one
 		w.next += int(max(leastEvery, min(mostEvery, float64(w.visits)*w.every)))
 	}
@@ -299,19 +299,19 @@ func (w *waggle) Score(c *web.Candidate) float64 {
 	return math.Round(w.logit(c.Features, trail, depth)/grain) * grain
 }
 
-// Learn takes in an entry of another worker's journal, as if this one had been told.
+// Learn takes in an entry of another worker's journal, as if this one had recorded it.
 func (w *waggle) Learn(lesson []byte) error {
 	e := entry{b: lesson}
 	if len(lesson) == 0 {
 		return errEntry
 	}
-	byFirst := w.turns.byFirst
+	byFirst := w.alternation.byFirst
 	if w.apply(&e); e.err != nil {
 		return e.err
 	}
-	w.journal.learnt(lesson)
-	if w.visits == w.next || w.turns.byFirst != byFirst || isRenewal(lesson) {
-		w.ask()
+	w.journal.addForeign(lesson)
+	if w.visits == w.next || w.alternation.byFirst != byFirst || isRenewal(lesson) {
+		w.requestRescore()
 	}
 	return nil
 }
@@ -325,7 +325,7 @@ func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) 
 //
 //	visits uvarint · next uvarint · hosts asked [hostBits/8] · dense weights { mean, variance float32 LE }
 //	hashed weights that were met: number uvarint, { gap uvarint · mean, variance float32 LE }…
-//	turns, where next has turnsFollow added, as appendTurns has them
+//	alternation, where next has alternationFollows added, as its appendState has it
 //	renewed verdicts and kept examples, as appendRenewed and appendKept have them
 //
 // A gap is the number of weights before it, from the last one that was met. Snapshots of
@@ -338,8 +338,8 @@ func (w *waggle) appendSnapshot(b []byte) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(w.visits))
 	next := uint64(w.next)
-	if w.turns.dense != nil {
-		next += turnsFollow
+	if w.alternation.dense != nil {
+		next += alternationFollows
 	}
 	b = binary.AppendUvarint(b, next)
 	for _, bits := range w.hosts {
@@ -359,8 +359,8 @@ func (w *waggle) appendSnapshot(b []byte) []byte {
 		put(x)
 		free = place + 1
 	}
-	if w.turns.dense != nil {
-		b = w.turns.appendTurns(b)
+	if w.alternation.dense != nil {
+		b = w.alternation.appendState(b)
 	}
 	return w.appendKept(w.appendRenewed(b))
 }
@@ -374,9 +374,9 @@ func (w *waggle) readSnapshot(r *wire.Reader) {
 		return x
 	}
 	w.visits, w.next = r.Number(math.MaxInt32), r.Number(math.MaxInt32)
-	follow := w.next >= turnsFollow
+	follow := w.next >= alternationFollows
 	if follow {
-		w.next -= turnsFollow
+		w.next -= alternationFollows
 	}
 	for i := range w.hosts {
 		w.hosts[i] = r.Uint64()
@@ -395,7 +395,7 @@ func (w *waggle) readSnapshot(r *wire.Reader) {
 		at++
 	}
 	if follow {
-		w.turns.readTurns(r)
+		w.alternation.readState(r)
 	}
 	w.readRenewed(r)
 	w.readKept(r)

@@ -37,14 +37,14 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		out = append(out, r)
 	}
 	dense := w.weights.dense
-	if w.turns.byFirst {
-		dense = w.turns.dense
+	if w.alternation.byFirst {
+		dense = w.alternation.dense
 	}
 	for i, value := range x.dense {
 		r := Reason{Kind: ReasonSeen, What: denseNames[i], Weight: float64(dense[i].mean * value)}
 		switch i {
 		case inBias:
-			if r.Kind, r.What = ReasonPrior, ""; w.turns.byFirst {
+			if r.Kind, r.What = ReasonPrior, ""; w.alternation.byFirst {
 				r.Kind, r.What = ReasonSeen, "a turn by the first weights"
 			}
 		case inRelevance:
@@ -54,7 +54,7 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		}
 		add(r)
 	}
-	if w.turns.byFirst {
+	if w.alternation.byFirst {
 		return byWeight(out)
 	}
 	names := w.names(p, v, link)
@@ -110,12 +110,12 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 	}
 	n = 0
 	var hosts hostSet
-	var weights *beliefs
+	var weights *posterior
 	var renewed map[pageKey]renewedVerdict
-	var turns turns
+	var turns alternation
 	keep := func(exact bool) {
 		at = Moment{w.visits, exact}
-		turns = w.turns
+		turns = w.alternation
 		renewed = maps.Clone(w.renewed)
 		hosts, weights = slices.Clone(w.hosts), w.weights.clone()
 	}
@@ -133,7 +133,7 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 			e.rest()
 		}
 	})
-	w.weights, w.hosts, w.visits, w.renewed, w.turns = weights, hosts, at.Known, renewed, turns
+	w.weights, w.hosts, w.visits, w.renewed, w.alternation = weights, hosts, at.Known, renewed, turns
 	return place, at, err
 }
 
@@ -146,7 +146,7 @@ func sameLink(entry, features []byte) bool {
 
 // featuresOf are the features in an entry of the journal, nil where it has none.
 func featuresOf(entry []byte) []byte {
-	head := visitHead
+	head := exampleHead
 	if len(entry) > 1 && entry[1]&flagNamed != 0 {
 		head += 8
 	}

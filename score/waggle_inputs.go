@@ -141,17 +141,18 @@ const (
 	mostHashed  = mostAnchorWords + mostAnchorWords - 1 + 1 + mostHeadingWords + mostAddressWords + 3 + mostFolders + 4
 )
 
-// level is a number of [0,1] in a byte.
-func level(x float64) byte { return byte(unit(x)*255 + 0.5) }
+// quantize is a number of [0,1] in steps of 1/255.
+func quantize(x float64) byte { return byte(unit(x)*255 + 0.5) }
 
-func yes(b bool) float64 {
+// indicator is 1 for true and 0 for false.
+func indicator(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// pageInputs is what the links of a page have in common.
+// pageInputs are what the links of a page have in common; the numbers are in [0,1].
 type pageInputs struct {
 	relevance, similarity, title, links float64
 	folder                              string
@@ -174,8 +175,8 @@ type linkInputs struct {
 	words         []string // of the anchor
 	address       string   // the words of path and query
 	heading       headingInputs
-	anchor, joint float64 // similarities
-	written       float64
+	anchor, joint float64 // similarities of the anchor, and of anchor and address together
+	inAddress     float64 // similarity of the words of the address
 }
 
 // Extract reads of each link what is drawn above.
@@ -215,8 +216,8 @@ func (w *waggle) readLink(link *web.Link, x *pageInputs) linkInputs {
 	l.folder = folderOf(l.bare)
 	l.last = l.bare[len(l.folder):]
 	l.words = w.wordsOf(link.Anchor, mostAnchorWords)
-	l.anchor, l.written = w.similarity(link.Anchor), w.similarity(l.address)
-	l.joint = min(1, l.anchor+l.written)
+	l.anchor, l.inAddress = w.similarity(link.Anchor), w.similarity(l.address)
+	l.joint = min(1, l.anchor+l.inAddress)
 	h, ok := x.headings[link.Heading]
 	if !ok {
 		h = headingInputs{w.similarity(link.Heading), w.wordsOf(link.Heading, mostHeadingWords)}
@@ -245,24 +246,24 @@ func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []b
 	link := &p.Links[i]
 	var v [linkDense]float64
 	v[inRelevance], v[inSimilarity], v[inTitle], v[inLinks] = x.relevance, x.similarity, x.title, x.links
-	v[inAnchor], v[inAddress], v[inJoint] = l.anchor, l.written, l.joint
+	v[inAnchor], v[inAddress], v[inJoint] = l.anchor, l.inAddress, l.joint
 	v[inProduct] = x.similarity * l.joint
 	v[inHeading] = l.heading.similarity
 	v[inPlace] = float64(i) / float64(len(p.Links))
-	v[inBare] = yes(strings.TrimSpace(link.Anchor) == "")
+	v[inBare] = indicator(strings.TrimSpace(link.Anchor) == "")
 	v[inWords] = float64(len(strings.Fields(link.Anchor))) / 8
-	v[inNumber] = yes(isNumber(link.Anchor))
-	v[inHub] = yes(isHub(link.Anchor) || isHub(l.last))
-	v[inFrame] = yes(link.Kind != web.LinkA)
-	v[inSameHost] = yes(l.host == x.host)
-	v[inSameFolder] = yes(l.folder == x.folder)
-	v[inBelow] = yes(len(l.folder) > len(x.folder) && strings.HasPrefix(l.folder, x.folder))
+	v[inNumber] = indicator(isNumber(link.Anchor))
+	v[inHub] = indicator(isHub(link.Anchor) || isHub(l.last))
+	v[inFrame] = indicator(link.Kind != web.LinkA)
+	v[inSameHost] = indicator(l.host == x.host)
+	v[inSameFolder] = indicator(l.folder == x.folder)
+	v[inBelow] = indicator(len(l.folder) > len(x.folder) && strings.HasPrefix(l.folder, x.folder))
 	v[inSegments] = float64(strings.Count(l.folder, "/")-3) / 10
-	v[inSlash] = yes(strings.HasSuffix(l.bare, "/"))
-	v[inQuery] = yes(l.hasQuery)
-	v[inDigits] = yes(strings.ContainsAny(l.last, "0123456789"))
+	v[inSlash] = indicator(strings.HasSuffix(l.bare, "/"))
+	v[inQuery] = indicator(l.hasQuery)
+	v[inDigits] = indicator(strings.ContainsAny(l.last, "0123456789"))
 	for _, v := range v[1:] {
-		b = append(b, level(v))
+		b = append(b, quantize(v))
 	}
 	return b
 }
@@ -441,14 +442,14 @@ func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 
 // logit is that of what read reads, summed in the same order, 0 where read returns false.
 // In a turn by the first weights it is of these.
-// It writes nothing down: most of what a driver does for this scorer is scoring anew.
+// It fills no example, unlike read: most of what a crawl does for this scorer is scoring anew.
 func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	if len(f) < hashedAt || (len(f)-hashedAt)%4 != 0 || len(f) > hashedAt+4*mostHashed {
 		return 0
 	}
 	dense, table := w.weights.dense, w.weights.means
-	if w.turns.byFirst {
-		dense = w.turns.dense
+	if w.alternation.byFirst {
+		dense = w.alternation.dense
 	}
 	// All are read before the first is summed: the processor waits for the memory of all at a time.
 	var means [mostHashed]float32
@@ -465,7 +466,7 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	if !w.hosts.has(binary.LittleEndian.Uint32(f[hostAt:])) {
 		sum += dense[inNewHost].mean
 	}
-	if w.turns.byFirst {
+	if w.alternation.byFirst {
 		return float64(sum)
 	}
 	of := means[:]
@@ -488,8 +489,8 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	return float64(sum)
 }
 
-// denseOf are the dense inputs in the features of a link. Where the page that holds it is
-// judged otherwise now, they are put into renewed with the new verdict.
+// denseOf are the dense inputs in the features of a link, in 1/255. Where the page that holds
+// the link has a new verdict, it fills renewed with the inputs by that verdict, and returns them.
 func (w *waggle) denseOf(f []byte, renewed *[hostAt]byte) []byte {
 	if len(w.renewed) == 0 || len(f) < hashedAt+pageFromEnd {
 		return f[:hostAt]
@@ -500,7 +501,7 @@ func (w *waggle) denseOf(f []byte, renewed *[hostAt]byte) []byte {
 	}
 	copy(renewed[:], f)
 	renewed[inRelevance-1], renewed[inSimilarity-1] = v.relevance, v.similarity
-	renewed[inProduct-1] = level(float64(v.similarity) / 255 * float64(f[inJoint-1]) / 255)
+	renewed[inProduct-1] = quantize(float64(v.similarity) / 255 * float64(f[inJoint-1]) / 255)
 	return renewed[:]
 }
 
@@ -512,7 +513,7 @@ var share255 = func() (s [256]float32) {
 	return s
 }()
 
-// rootShare is 1/√n by n.
+// rootShare is 1/√n by n; see inputKind.divided.
 var rootShare = func() (r [mostHashed + 1]float32) {
 	for n := 1; n < len(r); n++ {
 		r[n] = float32(1 / math.Sqrt(float64(n)))

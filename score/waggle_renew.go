@@ -46,11 +46,11 @@ type keptExample struct {
 
 // keep keeps the example that was read into scratch.
 func (w *waggle) keep(x keptExample) {
-	if w.settled {
+	if w.keepsNone {
 		return
 	}
 	if len(w.kept) == mostKept {
-		w.settle()
+		w.dropKept()
 		return
 	}
 	x.newHost = w.scratch.dense[inNewHost] == 1
@@ -58,10 +58,11 @@ func (w *waggle) keep(x keptExample) {
 	w.kept = append(w.kept, x)
 }
 
-// settle drops what was kept, and what the weights would have been made anew of.
-func (w *waggle) settle() { w.kept, w.first, w.settled = nil, firstWeights{}, true }
+// dropKept drops the examples that were kept, and the first weights: from then on the weights
+// are not made anew.
+func (w *waggle) dropKept() { w.kept, w.first, w.keepsNone = nil, firstWeights{}, true }
 
-// renewedVerdict is what the judge says now of a page, in 1/255.
+// renewedVerdict is the latest verdict of a page, in 1/255.
 type renewedVerdict struct{ relevance, similarity byte }
 
 // pageKey is by what the links of a page are known: two of their hashed inputs, that of
@@ -89,7 +90,7 @@ func (h pageHashes) key() pageKey {
 
 // verdictOf is a verdict as the links of the page have it.
 func verdictOf(v web.Verdict) renewedVerdict {
-	return renewedVerdict{level(v.Relevance), level(v.Similarity)}
+	return renewedVerdict{quantize(v.Relevance), quantize(v.Similarity)}
 }
 
 // Renew takes in new verdicts. The entry is
@@ -112,14 +113,14 @@ func (w *waggle) Renew(pages []web.Renewal) {
 	}
 	if len(b) > 2 && w.add(b) {
 		w.apply(&entry{b: b})
-		w.ask()
+		w.requestRescore()
 	}
 }
 
-// judgedAgain writes a renewal of a page that is fetched again, if it was renewed and has
+// renewIfChanged writes a renewal of a page that is fetched again, if it was renewed and has
 // another verdict now: its links were just read with that. What waits is scored anew when
 // that is due.
-func (w *waggle) judgedAgain(u web.URL, v renewedVerdict) {
+func (w *waggle) renewIfChanged(u web.URL, v renewedVerdict) {
 	if len(w.renewed) == 0 {
 		return
 	}
@@ -162,13 +163,13 @@ func (w *waggle) applyRenewal(e *entry) {
 			}
 		}
 	}
-	if !w.settled {
+	if !w.keepsNone {
 		w.refit()
 	}
 }
 
 // mayRenew tells whether a page may be renewed for the first time where so many are.
-func (w *waggle) mayRenew(renewed int) bool { return !w.settled && renewed < mostKept }
+func (w *waggle) mayRenew(renewed int) bool { return !w.keepsNone && renewed < mostKept }
 
 // refit makes the weights anew of the examples so far, as if each had had its present
 // label and inputs from the start:
@@ -179,7 +180,7 @@ func (w *waggle) refit() {
 	for i := range w.kept {
 		x := &w.kept[i]
 		if w.read(&w.scratch, x.features, x.trail, x.depth) {
-			w.scratch.dense[inNewHost] = float32(yes(x.newHost))
+			w.scratch.dense[inNewHost] = float32(indicator(x.newHost))
 			w.weights.learn(&w.scratch, float64(x.relevance)/255, w.share(x.flags))
 		}
 	}
@@ -192,7 +193,7 @@ type firstWeights struct {
 }
 
 // begin sets the weights to the first ones.
-func (b *beliefs) begin(f *firstWeights) {
+func (b *posterior) begin(f *firstWeights) {
 	copy(b.dense, f.dense)
 	clear(b.means)
 	clear(b.variances)
@@ -207,7 +208,7 @@ func (b *beliefs) begin(f *firstWeights) {
 //
 // It appends nothing where there are none and nothing follows.
 func (w *waggle) appendRenewed(b []byte) []byte {
-	if w.settled && len(w.renewed) == 0 {
+	if w.keepsNone && len(w.renewed) == 0 {
 		return b
 	}
 	b = binary.AppendUvarint(b, uint64(len(w.renewed)))
@@ -245,14 +246,14 @@ const renewedBytes = 10
 //	number uvarint · { page uint64 LE · relevance, flags, trail, depth, newHost byte each
 //	number of features uvarint · features }…
 func (w *waggle) appendKept(b []byte) []byte {
-	if w.settled {
+	if w.keepsNone {
 		return b
 	}
 	b = binary.AppendUvarint(b, uint64(len(w.kept)))
 	for i := range w.kept {
 		x := &w.kept[i]
 		b = binary.LittleEndian.AppendUint64(b, x.page)
-		b = append(b, x.relevance, x.flags, x.trail, x.depth, byte(yes(x.newHost)))
+		b = append(b, x.relevance, x.flags, x.trail, x.depth, byte(indicator(x.newHost)))
 		b = binary.AppendUvarint(b, uint64(len(x.features)))
 		b = append(b, x.features...)
 	}
@@ -262,7 +263,7 @@ func (w *waggle) appendKept(b []byte) []byte {
 // readKept reads what appendKept wrote.
 func (w *waggle) readKept(r *wire.Reader) {
 	if r.Len() == 0 {
-		w.settle()
+		w.dropKept()
 		return
 	}
 	w.kept = nil
@@ -278,7 +279,7 @@ func (w *waggle) readKept(r *wire.Reader) {
 			r.Fail("an example that is none")
 			return
 		}
-		if !w.settled {
+		if !w.keepsNone {
 			w.kept = append(w.kept, x)
 		}
 	}

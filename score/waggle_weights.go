@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// weight is what is believed of one weight of a logistic model: a normal
-// distribution.
+// weight is the posterior of one weight of a logistic model: a normal distribution.
 type weight struct {
 	mean, variance float32
 }
 
-// beliefs are the weights of a logistic model with a diagonal posterior. Each
+// posterior is that of the weights of a logistic model, with a diagonal covariance. Each
 // weight begins at a prior mean and variance and is moved by every example, far
 // while it is uncertain and little once it is not. Of an example x with the outcome y
 // that counts as s examples:
@@ -35,7 +34,7 @@ type weight struct {
 // of a size that a core's cache holds.
 //
 // Shapes: dense [number of inputs]; means, variances [1<<tableBits].
-type beliefs struct {
+type posterior struct {
 	dense     []weight
 	means     []float32 // of the hashed weights
 	variances []float32 // likewise; 0 = untouched: mean 0 and the variance of its kind
@@ -44,24 +43,24 @@ type beliefs struct {
 // tableBits is the logarithm of the number of hashed weights: 2 MiB a model.
 const tableBits = 18
 
-func newBeliefs() *beliefs {
-	return &beliefs{dense: make([]weight, denseInputs), means: make([]float32, 1<<tableBits), variances: make([]float32, 1<<tableBits)}
+func newPosterior() *posterior {
+	return &posterior{dense: make([]weight, denseInputs), means: make([]float32, 1<<tableBits), variances: make([]float32, 1<<tableBits)}
 }
 
 // clone is a copy that shares no memory.
-func (b *beliefs) clone() *beliefs {
-	return &beliefs{slices.Clone(b.dense), slices.Clone(b.means), slices.Clone(b.variances)}
+func (b *posterior) clone() *posterior {
+	return &posterior{slices.Clone(b.dense), slices.Clone(b.means), slices.Clone(b.variances)}
 }
 
 // hashed is the hashed weight at a place, and setHashed sets it.
-func (b *beliefs) hashed(place uint32) weight { return weight{b.means[place], b.variances[place]} }
+func (b *posterior) hashed(place uint32) weight { return weight{b.means[place], b.variances[place]} }
 
-func (b *beliefs) setHashed(place uint32, w weight) {
+func (b *posterior) setHashed(place uint32, w weight) {
 	b.means[place], b.variances[place] = w.mean, w.variance
 }
 
 // met are the hashed weights that were met, in the order of their places.
-func (b *beliefs) met() iter.Seq2[uint32, weight] {
+func (b *posterior) met() iter.Seq2[uint32, weight] {
 	return func(yield func(uint32, weight) bool) {
 		for place, v := range b.variances {
 			if v != 0 && !yield(uint32(place), b.hashed(uint32(place))) {
@@ -85,7 +84,7 @@ type hashedInput struct {
 }
 
 // logit is Σ m_i·x_i.
-func (b *beliefs) logit(x *example) float64 {
+func (b *posterior) logit(x *example) float64 {
 	sum := float32(0)
 	for i, v := range x.dense {
 		sum += b.dense[i].mean * v
@@ -98,7 +97,7 @@ func (b *beliefs) logit(x *example) float64 {
 
 // learn moves the weights by an example whose outcome was y, in [0,1], and that
 // counts as share examples (s above), more than 0.
-func (b *beliefs) learn(x *example, y, share float64) {
+func (b *posterior) learn(x *example, y, share float64) {
 	p := sigmoid(b.logit(x))
 	spread := 0.
 	for i, v := range x.dense {
