@@ -102,9 +102,9 @@ func (f *File) taught() (out []report.Taught) {
 	return out
 }
 
-// late tells of strategies that end before they begin to learn, on all webs or on some:
+// lateLearners tells of strategies that end before they begin to learn, on all webs or on some:
 // their crawls are those of a strategy that learns nothing.
-func (f *File) late() (out []string) {
+func (f *File) lateLearners() (out []string) {
 	for _, s := range f.Scorers {
 		if s.kind().Begins == nil {
 			continue
@@ -129,9 +129,9 @@ func (f *File) late() (out []string) {
 	return out
 }
 
-// crawled is the crawl of another strategy under the same judge, made once for
+// crawlOf is the crawl of another strategy under the same judge, made once for
 // all that build on it.
-func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawl, error) {
+func (g *group) crawlOf(ctx context.Context, judged, label string) (*train.Crawl, error) {
 	type outcome struct {
 		crawl *train.Crawl
 		err   error
@@ -141,7 +141,7 @@ func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawl
 	if !ok {
 		once = sync.OnceValue(func() outcome {
 			var events []event.Event
-			m := g.watch(ctx, g.key(judged, label), g.named(label), func(e event.Event) {
+			m := g.simulateWith(ctx, g.key(judged, label), g.named(label), func(e event.Event) {
 				switch e := e.(type) {
 				case event.Fetched:
 					e.Queued, e.Skipped = nil, nil

@@ -113,7 +113,7 @@ func TestWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetched := func(label string) (urls []string) {
-		m := g.watch(t.Context(), g.key("topic", label), f.named(label), func(e event.Event) {
+		m := g.simulateWith(t.Context(), g.key("topic", label), f.named(label), func(e event.Event) {
 			if p, ok := e.(event.Fetched); ok {
 				urls = append(urls, p.URL.String())
 			}

@@ -38,7 +38,7 @@ func (f *File) constants() (out []report.Constant) {
 			add(strategy.Similarity, s.Similarity, "judge", "what likeness to the topic is; judge = what the judge of the crawl says")
 		}
 		kind := score.ModelOf(s.kind())
-		l := Lesson{}
+		l := ModelTraining{}
 		if s.Train != nil {
 			l = *s.Train
 		}

@@ -78,9 +78,9 @@ func newStopwatch() *stopwatch {
 func (w *stopwatch) release() { runtime.UnlockOSThread() }
 
 // trained makes a scorer, and takes the time of it.
-func (w *stopwatch) trained(make func() (crawl.Scorer, error)) (crawl.Scorer, error) {
+func (w *stopwatch) trained(newScorer func() (crawl.Scorer, error)) (crawl.Scorer, error) {
 	began := threadTime()
-	s, err := make()
+	s, err := newScorer()
 	w.training += threadTime() - began
 	w.stages[learning] = 0 // was part of it
 	return s, err

@@ -256,7 +256,7 @@ func TestClassesAreFeatures(t *testing.T) {
 	if err != nil || judge.ClassNames(words) != nil {
 		t.Errorf("the judge topic knows classes: %v", err)
 	}
-	crawl, err := g.crawled(t.Context(), criticJudge, "best-first-page")
+	crawl, err := g.crawlOf(t.Context(), criticJudge, "best-first-page")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,44 +60,44 @@ import (
 
 // File is what a lab file says. Where it names no default, there is none.
 type File struct {
-	Title   string   `yaml:"title"`
-	Notes   []string `yaml:"notes"`
-	Webs    []Web    `yaml:"webs"`
-	Scorers []Scorer `yaml:"scorers"`
-	Judges  []Judge  `yaml:"judges"`  // default topic; truth is for diagnosis only
-	Seeds   []string `yaml:"seeds"`   // near (default), far
-	Hops    int      `yaml:"hops"`    // 1…4: seeds so many links from the next relevant page instead; 0 = the topic's
-	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
-	Repeats int      `yaml:"repeats"` // default 1; each with other seeds, examples and chance
-	Seed    uint64   `yaml:"seed"`    // of the first repeat
-	Outside string   `yaml:"outside"` // drop (default), fail, bounds
-	Hide    bool     `yaml:"hide-half"`
+	Title    string   `yaml:"title"`
+	Notes    []string `yaml:"notes"`
+	Webs     []Web    `yaml:"webs"`
+	Scorers  []Scorer `yaml:"scorers"`
+	Judges   []Judge  `yaml:"judges"`  // default topic; truth is for diagnosis only
+	Seeds    []string `yaml:"seeds"`   // near (default), far
+	Hops     int      `yaml:"hops"`    // 1…4: seeds so many links from the next relevant page instead; 0 = the topic's
+	Budgets  []int    `yaml:"budgets"` // default 300, 1000, 3000
+	Repeats  int      `yaml:"repeats"` // default 1; each with other seeds, examples and chance
+	Seed     uint64   `yaml:"seed"`    // of the first repeat
+	Outside  string   `yaml:"outside"` // drop (default), fail, bounds
+	HideHalf bool     `yaml:"hide-half"`
 	// Ignore follows and counts pages that ask for neither (nofollow, noindex):
 	// it is the record that is asked, not the sites.
-	Ignore bool `yaml:"ignore-directives"`
+	IgnoreDirectives bool `yaml:"ignore-directives"`
 	// Fetch, Links and Topic say which documents are taken, where links come from, and what
 	// counts, as a job file does.
-	Fetch   Fetch     `yaml:"fetch,omitempty"`
-	Links   Links     `yaml:"links,omitempty"`
-	Topic   Wanted    `yaml:"topic,omitempty"`
-	Network Network   `yaml:"network"`
-	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first, or the only one
-	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
-	Words   Thesaurus `yaml:"thesaurus"`
-	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
-	Truth   string    `yaml:"truth"`            // web (default), read, silver: see readtruth.go
+	Fetch        Fetch     `yaml:"fetch,omitempty"`
+	Links        Links     `yaml:"links,omitempty"`
+	Topic        Wanted    `yaml:"topic,omitempty"`
+	Network      Network   `yaml:"network"`
+	Baseline     string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first, or the only one
+	HeadMeasures []string  `yaml:"measures"` // of the main tables; default report.Headline()
+	Thesaurus    Thesaurus `yaml:"thesaurus"`
+	Critic       Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
+	Truth        string    `yaml:"truth"`            // web (default), read, silver: see readtruth.go
 	// Examples are the web's (default) or read, Bad of them exchanged for bad ones.
-	Examples string `yaml:"examples"`
-	Bad      int    `yaml:"bad-examples,omitempty"`
-	Count    *int   `yaml:"example-count,omitempty"` // so many of a topic's examples, drawn anew in each repeat; nil = all
-	Pool     string `yaml:"pool,omitempty"`          // folder of the pool that was read
-	Silver   string `yaml:"silver,omitempty"`        // file of silver grades
-	Grade    int    `yaml:"grade,omitempty"`         // from which a page counts: 1 (default), 2
+	Examples     string `yaml:"examples"`
+	BadExamples  int    `yaml:"bad-examples,omitempty"`
+	ExampleCount *int   `yaml:"example-count,omitempty"` // so many of a topic's examples, drawn anew in each repeat; nil = all
+	Pool         string `yaml:"pool,omitempty"`          // folder of the pool that was read
+	Silver       string `yaml:"silver,omitempty"`        // file of silver grades
+	Grade        int    `yaml:"grade,omitempty"`         // from which a page counts: 1 (default), 2
 	// Noise is the share of pages, in [0,1], of which scorers are told the verdict of
 	// another page: see noise.go.
 	Noise float64 `yaml:"label-noise,omitempty"`
 	// Keep keeps the pages of each crawl in their order, in runs/: for pools.
-	Keep bool `yaml:"keep-runs,omitempty"`
+	KeepRuns bool `yaml:"keep-runs,omitempty"`
 
 	name string
 	doc  *yamlfile.File
@@ -109,11 +109,11 @@ type File struct {
 
 // Web is a recorded web of a lab.
 type Web struct {
-	Path    string   `yaml:"path"`    // of a recorded web, relative to the lab file
-	Topics  []string `yaml:"topics"`  // default all that have a truth
-	Dev     []string `yaml:"dev"`     // of these, those that settings were chosen on
-	Budgets []int    `yaml:"budgets"` // instead of the lab's
-	Train   *Part    `yaml:"train"`   // hosts that teach apart from those that are crawled
+	Path    string     `yaml:"path"`    // of a recorded web, relative to the lab file
+	Topics  []string   `yaml:"topics"`  // default all that have a truth
+	Dev     []string   `yaml:"dev"`     // of these, those that settings were chosen on
+	Budgets []int      `yaml:"budgets"` // instead of the lab's
+	Train   *HostSplit `yaml:"train"`   // hosts that teach apart from those that are crawled
 
 	given string // Path as the lab file has it, "" where it is the same
 }
@@ -126,9 +126,9 @@ type Scorer struct {
 	// Similarity is the likeness to the topic that the scorer uses: judge (default); the cosine to the mean
 	// of the examples, tf or tfidf; to the nearest of them, tf-max or
 	// tfidf-max; or to the keywords alone, keywords or keywords-idf.
-	Similarity string  `yaml:"similarity"`
-	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
-	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (Liu & Milios 2010 have 500); 0 = no limit
+	Similarity string         `yaml:"similarity"`
+	Train      *ModelTraining `yaml:"train"` // how the model of a scorer that needs one is taught
+	Queue      int            `yaml:"queue"` // links that wait at most: the worst leave (Liu & Milios 2010 have 500); 0 = no limit
 	// HostPages is how many pages a crawl fetches from one host at most (ACHE has 100 a domain); 0 = no limit.
 	HostPages int `yaml:"host-pages,omitempty"`
 	// After and Within name scorers of the lab on whose crawls this one builds.
@@ -324,17 +324,17 @@ func (f *File) setDefaults() {
 		f.Outside = sim.Drop.String()
 	}
 	f.Truth, f.Examples, f.Grade = cmp.Or(f.Truth, ofWeb), cmp.Or(f.Examples, ofWeb), cmp.Or(f.Grade, 1)
-	if f.Base == "" {
-		f.Base = "breadth-first"
+	if f.Baseline == "" {
+		f.Baseline = "breadth-first"
 		if len(f.Scorers) == 1 {
-			f.Base = f.Scorers[0].label()
+			f.Baseline = f.Scorers[0].label()
 		}
 	}
 	if f.critics() {
 		f.Critic.Background = cmp.Or(f.Critic.Background, defaultBackground)
 	}
 	dir := filepath.Dir(f.name)
-	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table, &f.Pool, &f.Silver} {
+	for _, path := range []*string{&f.Thesaurus.WordNet, &f.Thesaurus.Table, &f.Pool, &f.Silver} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}
@@ -350,8 +350,8 @@ func (f *File) setDefaults() {
 	}
 }
 
-// checkLesson finds what is wrong with how a model is to be taught.
-func (f *File) checkLesson(at string, kind model.Kind, l *Lesson, bad func(at, format string, args ...any)) {
+// checkTraining finds what is wrong with how a model is to be taught.
+func (f *File) checkTraining(at string, kind model.Kind, l *ModelTraining, bad func(at, format string, args ...any)) {
 	i := slices.IndexFunc(train.Fitters(), func(x train.Fitter) bool { return x.Kind == kind })
 	fitter := train.Fitters()[i]
 	settings := fitter.Settings
@@ -396,8 +396,8 @@ func (f *File) check() error {
 	f.checkRead(bad)
 	f.checkCritic(bad)
 	unknown := slices.ContainsFunc(f.Scorers, func(s Scorer) bool { return s.kind().Name == "" })
-	if len(f.Scorers) > 0 && !labels[f.Base] && !unknown { // which may be the baseline, misspelt
-		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
+	if len(f.Scorers) > 0 && !labels[f.Baseline] && !unknown { // which may be the baseline, misspelt
+		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Baseline)
 	}
 	f.checkJudges(bad)
 	if len(f.Seeds) > 1 {
@@ -417,11 +417,11 @@ func (f *File) check() error {
 			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
 		}
 	}
-	for i, m := range f.Head {
+	for i, m := range f.HeadMeasures {
 		if _, ok := eval.MeasureNamed(m); !ok {
 			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
 		}
-		if slices.Contains(f.Head[:i], m) {
+		if slices.Contains(f.HeadMeasures[:i], m) {
 			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
 		}
 	}
@@ -485,7 +485,7 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 			bad(at, "%s needs no training; waggle lab list tells which scorers do", s.Name)
 		case kind != "":
 			if s.Train != nil {
-				f.checkLesson(at, kind, s.Train, bad)
+				f.checkTraining(at, kind, s.Train, bad)
 				s.checkZeros(at, bad)
 			}
 			for k, w := range f.Webs {
@@ -520,7 +520,7 @@ func (f *File) checkWebs(bad func(at, format string, args ...any)) {
 			if p.Targets < 0 || p.Targets > 600 {
 				bad(at, "train: %d targets: give 1…600, or leave it out for %d", p.Targets, defaultTargets)
 			}
-			if f.Hide {
+			if f.HideHalf {
 				bad(at, "hide-half hides examples that a crawl could find; with train: none of them is where crawls go")
 			}
 		}

@@ -39,10 +39,10 @@ type group struct {
 	far    bool
 	repeat int
 
-	distant  func() []web.URL // seeds of hops:; the graph has to be there
-	once     sync.Once
-	ref      eval.Reference
-	breadths map[string]func(context.Context) simulation // by judge
+	seedsAtHops  func() []web.URL // seeds of hops:; the graph has to be there
+	once         sync.Once
+	ref          eval.Reference
+	breadthFirst map[string]func(context.Context) simulation // by judge
 
 	cells    atomic.Int64 // to be made yet
 	teaching sync.Mutex
@@ -53,9 +53,9 @@ type group struct {
 func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
 	g := &group{
 		runner: r, w: w, fold: f, t: t, far: far, repeat: repeat,
-		breadths: map[string]func(context.Context) simulation{}, lessons: map[string]func() trainedModel{},
+		breadthFirst: map[string]func(context.Context) simulation{}, lessons: map[string]func() trainedModel{},
 	}
-	g.distant = sync.OnceValue(g.atHops)
+	g.seedsAtHops = sync.OnceValue(g.atHops)
 	return g
 }
 
@@ -64,7 +64,7 @@ func (g *group) done() {
 	if g.cells.Add(-1) == 0 {
 		g.teaching.Lock()
 		defer g.teaching.Unlock()
-		g.lessons, g.breadths = nil, nil
+		g.lessons, g.breadthFirst = nil, nil
 	}
 }
 
@@ -94,7 +94,7 @@ func (g *group) budget() int { return g.w.spec.Budgets[len(g.w.spec.Budgets)-1] 
 func (g *group) allSeeds() []web.URL {
 	switch {
 	case g.Hops > 0:
-		return g.distant()
+		return g.seedsAtHops()
 	case g.far:
 		return g.t.SeedsFar
 	}
@@ -137,7 +137,7 @@ func (g *group) seeds() []web.URL { return g.draw(g.allSeeds(), "seeds") }
 // split parts the examples into those that crawls are shown and those hidden
 // from all.
 func (g *group) split() (shown, hidden []web.URL) {
-	if g.Hide {
+	if g.HideHalf {
 		return eval.HalfHidden(g.t.Examples, g.Seed)
 	}
 	return g.t.Examples, nil
@@ -146,15 +146,15 @@ func (g *group) split() (shown, hidden []web.URL) {
 // examples are those that the crawls of this repeat are shown.
 func (g *group) examples() []web.URL {
 	shown, _ := g.split()
-	if g.Count != nil {
-		return g.exchanged(g.some(shown, *g.Count))
+	if g.ExampleCount != nil {
+		return g.withBadExamples(g.drawExamples(shown, *g.ExampleCount))
 	}
-	return g.exchanged(g.draw(shown, "examples"))
+	return g.withBadExamples(g.draw(shown, "examples"))
 }
 
-// some are n examples, others in each repeat as far as there are others. All of them
-// stay pages that are hits for nobody.
-func (g *group) some(all []web.URL, n int) []web.URL {
+// drawExamples draws n examples, others in each repeat as far as there are others. Those that
+// are not drawn are no hits either.
+func (g *group) drawExamples(all []web.URL, n int) []web.URL {
 	order := slices.Clone(all)
 	g.shuffle(order, g.purpose("examples"))
 	out := make([]web.URL, min(n, len(order)))
@@ -164,9 +164,9 @@ func (g *group) some(all []web.URL, n int) []web.URL {
 	return out
 }
 
-// exchanged are examples of which the last are exchanged for bad ones.
-func (g *group) exchanged(examples []web.URL) []web.URL {
-	n := min(g.Bad, len(examples))
+// withBadExamples are the examples, the last of them exchanged for bad ones.
+func (g *group) withBadExamples(examples []web.URL) []web.URL {
+	n := min(g.BadExamples, len(examples))
 	return slices.Concat(examples[:len(examples)-n], g.w.bad[g.t.Name][:n])
 }
 
@@ -190,21 +190,21 @@ func (g *group) draw(all []web.URL, purpose string) []web.URL {
 // any.
 func (g *group) truth() eval.Truth {
 	shown, hidden := g.split()
-	t := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown, g.besides(), g.fold.shown()), hidden)
+	t := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown, g.otherShown(), g.fold.shown()), hidden)
 	t.Reading = g.fold.read[g.t.Name]
 	return t
 }
 
-// besides are pages that are shown to crawls besides seeds and examples.
-func (g *group) besides() []web.URL {
-	return slices.Concat(g.w.negatives[g.t.Name], g.w.bad[g.t.Name][:min(g.Bad, len(g.w.bad[g.t.Name]))])
+// otherShown are pages that are shown to crawls beside seeds and examples.
+func (g *group) otherShown() []web.URL {
+	return slices.Concat(g.w.negatives[g.t.Name], g.w.bad[g.t.Name][:min(g.BadExamples, len(g.w.bad[g.t.Name]))])
 }
 
 // topic is what every strategy is given alike.
-func (g *group) topic() *topic.Topic { return g.showing(g.examples()) }
+func (g *group) topic() *topic.Topic { return g.topicWith(g.examples()) }
 
-// showing is the topic with these examples.
-func (g *group) showing(examples []web.URL) *topic.Topic {
+// topicWith is the topic with these examples.
+func (g *group) topicWith(examples []web.URL) *topic.Topic {
 	t := written(g.t)
 	add := func(to *[]*web.Page, list []web.URL) {
 		for _, u := range list {
@@ -272,7 +272,7 @@ func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) 
 	if err := g.fold.load(ctx, g.runner); err != nil {
 		return t, err
 	}
-	g.tell(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
+	g.progress(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
 	mesh := eval.Mesh(g.budget(), 200, slices.Concat(g.w.spec.Budgets, g.Budgets)...)
 	for i, g := range repeats {
 		one := report.NewTopic(g.id(), g.reference(), mesh)
@@ -302,15 +302,15 @@ func (c cell) kept() bool {
 	if err != nil || old.Error != "" || old.Key != c.key {
 		return false
 	}
-	if c.Keep {
+	if c.KeepRuns {
 		b, err := os.ReadFile(filepath.Join(c.dir, runsDir, c.name))
 		return err == nil && json.Valid(b) // of one that was cut or overwritten it is not
 	}
 	return true
 }
 
-// make makes the cell unless it is there.
-func (c cell) make(ctx context.Context) error {
+// run makes the cell unless it is there.
+func (c cell) run(ctx context.Context) error {
 	defer c.done()
 	path := filepath.Join(c.dir, cellsDir, c.name)
 	// A file that is damaged is made again, as one of a cell that failed.
@@ -328,7 +328,7 @@ func (c cell) make(ctx context.Context) error {
 	if err != nil {
 		return c.failed(path, err)
 	}
-	if c.Keep {
+	if c.KeepRuns {
 		if err := writeJSON(filepath.Join(c.dir, runsDir, c.name), m.run); err != nil {
 			return err
 		}
@@ -353,7 +353,7 @@ type measurement struct {
 
 // measure simulates the crawl of the cell; the pages of its web have to be there.
 func (c cell) measure(ctx context.Context) (measurement, error) {
-	m := c.breadths[c.key.Judge](ctx)
+	m := c.breadthFirst[c.key.Judge](ctx)
 	if m.err != nil {
 		return measurement{}, fmt.Errorf("breadth-first, to compare with: %w", m.err)
 	}
@@ -376,13 +376,14 @@ func (c cell) failed(path string, why error) error {
 
 // simulate runs one crawl. A panic in a strategy fails its cell alone.
 func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) simulation {
-	return g.watch(ctx, key, s, func(event.Event) {})
+	return g.simulateWith(ctx, key, s, func(event.Event) {})
 }
 
-// basis are the crawls that a scorer is taught by and kept to, nil where there is none.
+// basis are the crawls that teach a scorer (after:) and that bound its pages (within:), nil where
+// there is none.
 func (g *group) basis(ctx context.Context, judge string, s Scorer) (after, within *train.Crawl, err error) {
 	for _, label := range s.basis() {
-		c, err := g.crawled(ctx, judge, label)
+		c, err := g.crawlOf(ctx, judge, label)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -408,8 +409,8 @@ func (g *group) model(ctx context.Context, s Scorer, after *train.Crawl, j judge
 	return m, took, err
 }
 
-// watch is simulate with a listener.
-func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(event.Event)) (m simulation) {
+// simulateWith is simulate with a listener.
+func (g *group) simulateWith(ctx context.Context, key eval.Key, s Scorer, listen func(event.Event)) (m simulation) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.err = fmt.Errorf("panic: %v", p)
@@ -432,7 +433,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}()
 	// worker makes the crawl of a worker. What its stages take is added to watch.
 	worker := func() (*crawl.Crawl, error) {
-		j, critical, err := g.judge(top, key.Judge)
+		j, criticTook, err := g.judge(top, key.Judge)
 		if err != nil {
 			return nil, err
 		}
@@ -441,7 +442,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		if err != nil {
 			return nil, err
 		}
-		m.model = told(trained)
+		m.model = modelFigures(trained)
 		mk := &job.Maker{
 			Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
 			Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
@@ -457,7 +458,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		if err != nil {
 			return nil, plainly(err)
 		}
-		watch.training += took + critical
+		watch.training += took + criticTook
 		c, err := mk.Crawl(ctx)
 		if err != nil {
 			return nil, plainly(err)
@@ -466,7 +467,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		if g.Noise > 0 {
 			c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
 		}
-		c.Policy.IgnoreDirectives = g.Ignore
+		c.Policy.IgnoreDirectives = g.IgnoreDirectives
 		c.Policy.Hollow, c.Policy.NearCopies = false, false // the truth of a recorded web says what its pages are worth
 		return c, nil
 	}
@@ -529,7 +530,7 @@ func (g *group) job(key eval.Key, s Scorer) *job.Job {
 		Scope:      job.Scope{MaxQueue: s.Queue, MaxHostPages: s.HostPages},
 		Politeness: job.Politeness{Delay: &delay},
 	}
-	g.tellKinds(j)
+	g.setKinds(j)
 	return j
 }
 

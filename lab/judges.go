@@ -47,12 +47,12 @@ func (f judgeFact) report() report.Judge {
 // Where the truth was read, a judge is measured on the pages that were read. A page
 // weighs as many documents of its stratum as there are for each that was read.
 func (g *group) judges(ctx context.Context) ([]judgeFact, error) {
-	out, err := g.measureJudges(ctx, g.topic(), g.Bad)
-	if err != nil || g.Bad == 0 {
+	out, err := g.measureJudges(ctx, g.topic(), g.BadExamples)
+	if err != nil || g.BadExamples == 0 {
 		return out, err
 	}
 	shown, _ := g.split()
-	good, err := g.measureJudges(ctx, g.showing(g.draw(shown, "examples")), 0)
+	good, err := g.measureJudges(ctx, g.topicWith(g.draw(shown, "examples")), 0)
 	return append(out, good...), err
 }
 
@@ -89,7 +89,7 @@ func (g *group) candidates(t *topic.Topic) (all []*candidate) {
 
 // measureJudges measures the judges made of a topic, of whose examples bad are bad.
 func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out []judgeFact, err error) {
-	truth := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples, g.besides(), g.fold.shown()), nil)
+	truth := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples, g.otherShown(), g.fold.shown()), nil)
 	rd := g.fold.read[g.t.Name]
 	all := g.candidates(t)
 	defer func() {

@@ -36,12 +36,12 @@ type Wanted struct {
 // use.
 func (f *File) kinds() *job.Job {
 	j := &job.Job{}
-	f.tellKinds(j)
+	f.setKinds(j)
 	return j
 }
 
-// tellKinds tells a job what kinds of documents and sources of links the lab has.
-func (f *File) tellKinds(j *job.Job) {
+// setKinds gives a job the kinds of documents and sources of links of the lab.
+func (f *File) setKinds(j *job.Job) {
 	j.Fetch.Types, j.Links.Sources, j.Topic.Want = f.Fetch.Types, f.Links.Sources, f.Topic.Want
 }
 
@@ -51,8 +51,8 @@ func (f *File) ofKinds() bool {
 	return len(f.Fetch.Types) > 0 || len(f.Links.Sources) > 0 || f.Topic.Want != ""
 }
 
-// told says them for the reader of a report.
-func (f *File) told() string {
+// kindsNote tells them to the reader of a report.
+func (f *File) kindsNote() string {
 	var out []string
 	for _, x := range []struct {
 		key  string
@@ -84,9 +84,9 @@ func (f *File) checkKinds(bad func(at, format string, args ...any)) {
 	}
 }
 
-// counting leaves those pages out of the truth that are fetched for their links alone, as
-// pages are where documents are wanted.
-func (w *labWeb) counting(pages *corpus.Pages) error {
+// dropLinksOnly takes pages out of the truth that are fetched for their links alone, as
+// pages in HTML are where documents are wanted.
+func (w *labWeb) dropLinksOnly(pages *corpus.Pages) error {
 	if !w.kinds {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (w *labWeb) counting(pages *corpus.Pages) error {
 			if way == 1 {
 				do = "does"
 			}
-			w.way = append(w.way, fmt.Sprintf("%s/%s: %d of its relevant addresses %s not count, as what lies there is fetched for its links alone.", w.Name, t.Name, way, do))
+			w.linksOnlyNotes = append(w.linksOnlyNotes, fmt.Sprintf("%s/%s: %d of its relevant addresses %s not count, as what lies there is fetched for its links alone.", w.Name, t.Name, way, do))
 		}
 	}
 	return nil

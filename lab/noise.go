@@ -11,7 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// noisyScorer tells a scorer wrong verdicts of a share of the pages: each is the
+// noisyScorer gives a scorer wrong verdicts of a share of the pages: each is the
 // verdict of a page that was judged before, drawn at random. So the share of pages
 // that are told to be relevant stays nearly what it was. What the judge knows, and
 // what counts as a hit, do not change.
@@ -33,8 +33,8 @@ func newNoisyScorer(s crawl.Scorer, share float64, seed uint64) *noisyScorer {
 	return &noisyScorer{Scorer: s, share: share, seed: seed, judged: map[web.URL]bool{}, wrong: map[web.URL]web.Verdict{}}
 }
 
-// tell is the verdict that the scorer is told of p, which may be nil.
-func (n *noisyScorer) tell(p *web.Page, v web.Verdict) web.Verdict {
+// verdictFor is the verdict of p that the scorer is given; p may be nil.
+func (n *noisyScorer) verdictFor(p *web.Page, v web.Verdict) web.Verdict {
 	if p == nil {
 		return v
 	}
@@ -54,11 +54,11 @@ func (n *noisyScorer) tell(p *web.Page, v web.Verdict) web.Verdict {
 }
 
 func (n *noisyScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
-	return n.Scorer.Extract(p, n.tell(p, v))
+	return n.Scorer.Extract(p, n.verdictFor(p, v))
 }
 
 func (n *noisyScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
-	return n.Scorer.Visit(c, p, n.tell(p, v))
+	return n.Scorer.Visit(c, p, n.verdictFor(p, v))
 }
 
 // Renew implements crawl.RenewingScorer, for scorers that learn from new verdicts.

@@ -52,7 +52,7 @@ func TestLabelNoise(t *testing.T) {
 			v := web.Verdict{Relevance: float64(i) / pages, Relevant: i%10 == 0}
 			n.Extract(p, v)
 			n.Visit(&web.Candidate{}, p, v)
-			if got := n.tell(p, v); got.Relevance > v.Relevance {
+			if got := n.verdictFor(p, v); got.Relevance > v.Relevance {
 				t.Fatalf("page %d is told to have relevance %v, which no page had before", i, got.Relevance)
 			}
 			n.Renew([]web.Renewal{{URL: p.URL, Verdict: web.Verdict{Relevance: 1}}})
@@ -73,7 +73,7 @@ func TestLabelNoise(t *testing.T) {
 		if _, renewed := s.renewed[u]; renewed != right {
 			t.Fatalf("%s: told the verdict of another page: %v, its own new one: %v", u, !right, renewed)
 		}
-		if v := n.tell(&web.Page{URL: u}, web.Verdict{Relevant: i%10 == 0}); v.Relevant {
+		if v := n.verdictFor(&web.Page{URL: u}, web.Verdict{Relevant: i%10 == 0}); v.Relevant {
 			relevant++
 		}
 	}

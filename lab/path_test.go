@@ -119,7 +119,7 @@ func lessonsOf(t *testing.T, repeats int) (out []*group, links *train.Backlinks)
 
 // shown writes the paths that a lesson draws, one a line: pages without the
 // scheme, with their labels.
-func shown(t *testing.T, g *group, l Lesson, links *train.Backlinks) (lines []string) {
+func shown(t *testing.T, g *group, l ModelTraining, links *train.Backlinks) (lines []string) {
 	t.Helper()
 	o, err := g.pathsShown(&l, links)
 	if err != nil {
@@ -147,14 +147,14 @@ func TestPathsShown(t *testing.T) {
 	groups, links := lessonsOf(t, 3)
 	for _, c := range []struct {
 		name       string
-		lesson     Lesson
+		lesson     ModelTraining
 		wrong      int
 		milestones bool
 	}{
-		{"by default", Lesson{}, 4, false},
-		{"milestones", Lesson{Milestones: true}, 4, true},
-		{"two wrong turns", Lesson{Milestones: true, Wrong: 2}, 2, true},
-		{"no wrong turns", Lesson{Milestones: true, Wrong: -1}, 0, true},
+		{"by default", ModelTraining{}, 4, false},
+		{"milestones", ModelTraining{Milestones: true}, 4, true},
+		{"two wrong turns", ModelTraining{Milestones: true, Wrong: 2}, 2, true},
+		{"no wrong turns", ModelTraining{Milestones: true, Wrong: -1}, 0, true},
 	} {
 		for _, g := range groups {
 			lines := shown(t, g, c.lesson, links)
@@ -200,20 +200,20 @@ func TestPathsShown(t *testing.T) {
 func TestPathLessonRepeats(t *testing.T) {
 	groups, links := lessonsOf(t, 2)
 	for _, g := range groups {
-		if a, b := shown(t, g, Lesson{Milestones: true}, links), shown(t, g, Lesson{Milestones: true}, links); !slices.Equal(a, b) {
+		if a, b := shown(t, g, ModelTraining{Milestones: true}, links), shown(t, g, ModelTraining{Milestones: true}, links); !slices.Equal(a, b) {
 			t.Errorf("%s:\n%v\nthen\n%v", g.id(), a, b)
 		}
 	}
 	for i := 0; i < len(groups); i += 2 {
 		first, second := groups[i], groups[i+1]
 		wrong := func(g *group) []string {
-			lines := shown(t, g, Lesson{Milestones: true, Wrong: 4}, links)
+			lines := shown(t, g, ModelTraining{Milestones: true, Wrong: 4}, links)
 			return lines[len(lines)-4:]
 		}
 		if a, b := wrong(first), wrong(second); slices.Equal(a, b) {
 			t.Errorf("%s: two repeats show the wrong turns %v", first.id(), a)
 		}
-		s := Scorer{Name: "pathlearner", Train: &Lesson{Milestones: true, Iterations: 30}}
+		s := Scorer{Name: "pathlearner", Train: &ModelTraining{Milestones: true, Iterations: 30}}
 		m, _, err := first.teach(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,7 @@ func (d *poolDraw) add(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if !f.Keep {
+	if !f.KeepRuns {
 		return fmt.Errorf("%s: the lab kept no runs: put keep-runs: true into its file and run it again", filepath.Join(dir, labFile))
 	}
 	runs, err := readRuns(dir)
@@ -195,7 +195,7 @@ func (d *poolDraw) addTopics(ctx context.Context, r *runner, w *labWeb, runs []*
 	}
 	for _, t := range w.topics {
 		k := pool.Key{Web: w.Name, Topic: t.Name}
-		r.tell("ranking " + k.String())
+		r.progress("ranking " + k.String())
 		p := d.populations[k]
 		if p == nil {
 			p = &pool.Population{Pages: documents, Reachable: reachable(whole.graph, t)}

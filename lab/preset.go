@@ -32,7 +32,7 @@ func (s *Scorer) applyPreset() {
 	if score.ModelOf(d) == "" {
 		return
 	}
-	l := Lesson{}
+	l := ModelTraining{}
 	if s.Train != nil {
 		l = *s.Train
 	}
@@ -61,7 +61,7 @@ func (s Scorer) checkZeros(at string, bad func(at, format string, args ...any)) 
 
 // value is that of a constant of training, by the name that a lab file has for it; ok
 // is false where the lesson leaves it to its default.
-func (l *Lesson) value(name string) (v float64, ok bool) {
+func (l *ModelTraining) value(name string) (v float64, ok bool) {
 	switch name {
 	case "states":
 		return float64(l.States), l.States != 0
@@ -81,7 +81,7 @@ func (l *Lesson) value(name string) (v float64, ok bool) {
 }
 
 // put sets a constant of training.
-func (l *Lesson) put(name string, v float64) {
+func (l *ModelTraining) put(name string, v float64) {
 	switch name {
 	case "states":
 		l.States = int(v)

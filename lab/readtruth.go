@@ -103,7 +103,7 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 	switch {
 	case reads && f.Pool == "":
 		bad(f.at("truth"), "truth and examples that were read are in the folder of a pool: name it by pool:")
-	case !reads && f.Bad == 0 && f.Pool != "":
+	case !reads && f.BadExamples == 0 && f.Pool != "":
 		bad(f.at("pool"), "a pool is named, and neither truth: read nor examples: read asks for it")
 	case f.Grade != 1 && f.Grade != 2:
 		bad(f.at("grade"), "grade: %d: pages count from grade 1 (in part) or 2 (mainly)", f.Grade)
@@ -113,21 +113,21 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 	if f.Truth == ofRead && f.Outside == "bounds" {
 		bad(f.at("outside"), "outside: bounds and truth: read both give figures as bounds: choose drop or fail")
 	}
-	if f.Bad < 0 || f.Bad > maxBads {
-		bad(f.at("bad-examples"), "bad-examples: %d is outside 0…%d", f.Bad, maxBads)
+	if f.BadExamples < 0 || f.BadExamples > maxBads {
+		bad(f.at("bad-examples"), "bad-examples: %d is outside 0…%d", f.BadExamples, maxBads)
 	}
-	if f.Count != nil && (*f.Count < f.Bad || *f.Count > maxCount) {
+	if f.ExampleCount != nil && (*f.ExampleCount < f.BadExamples || *f.ExampleCount > maxCount) {
 		why := ""
-		if f.Bad > 0 {
+		if f.BadExamples > 0 {
 			why = ": bad-examples are some of them"
 		}
-		bad(f.at("example-count"), "example-count: %d is outside %d…%d%s", *f.Count, f.Bad, maxCount, why)
+		bad(f.at("example-count"), "example-count: %d is outside %d…%d%s", *f.ExampleCount, f.BadExamples, maxCount, why)
 	}
 	if !(f.Noise >= 0 && f.Noise <= 1) {
 		bad(f.at("label-noise"), "label-noise: %v is outside 0…1: the share of pages of which scorers are told the verdict of another page", f.Noise)
 	}
 	for i, w := range f.Webs {
-		if w.Train != nil && (f.Examples == ofRead || f.Bad > 0 || f.Count != nil) {
+		if w.Train != nil && (f.Examples == ofRead || f.BadExamples > 0 || f.ExampleCount != nil) {
 			bad(f.at("webs", fmt.Sprint(i), "train"), "a web that is parted takes its examples from the hosts that teach: leave out examples: read, bad-examples: and example-count:")
 		}
 	}
@@ -225,14 +225,14 @@ func (w *labWeb) shownPages(f *File, p *readPool, t corpus.Topic, truth map[web.
 		w.negatives[t.Name] = e.Negatives
 		w.notes = append(w.notes, w.oddExamples(t.Name, e)...)
 	}
-	if f.Bad == 0 {
+	if f.BadExamples == 0 {
 		return t, nil
 	}
-	if f.Bad > len(t.Examples) {
-		return t, fmt.Errorf("bad-examples: %d of its %d examples cannot be exchanged", f.Bad, len(t.Examples))
+	if f.BadExamples > len(t.Examples) {
+		return t, fmt.Errorf("bad-examples: %d of its %d examples cannot be exchanged", f.BadExamples, len(t.Examples))
 	}
 	w.bad[t.Name] = w.badExamples(f, t, old, truth)
-	if len(w.bad[t.Name]) < f.Bad {
+	if len(w.bad[t.Name]) < f.BadExamples {
 		return t, fmt.Errorf("bad-examples: there are only %d pages that are not about it", len(w.bad[t.Name]))
 	}
 	return t, nil
@@ -391,11 +391,11 @@ func (f *File) readRules() (out []string) {
 	if f.Examples == ofRead {
 		out = append(out, "Examples and negative examples were chosen from pages that were read; they are hits for no strategy.")
 	}
-	if f.Bad > 0 {
-		out = append(out, fmt.Sprintf("Of the examples of each topic, %d were exchanged for pages that are not about it.", f.Bad))
+	if f.BadExamples > 0 {
+		out = append(out, fmt.Sprintf("Of the examples of each topic, %d were exchanged for pages that are not about it.", f.BadExamples))
 	}
-	if f.Count != nil {
-		out = append(out, fmt.Sprintf("Of the examples of each topic, crawls are given at most %d. All of them are hits for no strategy.", *f.Count))
+	if f.ExampleCount != nil {
+		out = append(out, fmt.Sprintf("Of the examples of each topic, crawls are given at most %d. All of them are hits for no strategy.", *f.ExampleCount))
 	}
 	if f.Noise > 0 {
 		out = append(out, fmt.Sprintf("Of %.0f%% of the pages, drawn at random, scorers are told the verdict of another page that was judged before. The judge itself knows the right ones.", 100*f.Noise))

@@ -25,7 +25,7 @@ type Sample struct {
 // file names, and keeps nothing. A sample that the lab does not have is a job.Mistake.
 func (f *File) Remake(ctx context.Context, s Sample, dir string, o Options) (eval.Cell, error) {
 	own := *f
-	own.Repeats, own.Keep = 1, false
+	own.Repeats, own.KeepRuns = 1, false
 	wrong := func(format string, args ...any) (eval.Cell, error) {
 		return eval.Cell{}, job.Mistake{Err: fmt.Errorf("%s: %s", f.name, fmt.Sprintf(format, args...))}
 	}
@@ -58,7 +58,7 @@ func (f *File) Remake(ctx context.Context, s Sample, dir string, o Options) (eva
 		return eval.Cell{}, job.Mistake{Err: err}
 	}
 	defer w.Close() // it was read only
-	groups, err := r.distant(ctx, r.groups([]*labWeb{w}))
+	groups, err := r.drawDistant(ctx, r.groups([]*labWeb{w}))
 	if err != nil {
 		return eval.Cell{}, err
 	}
@@ -69,7 +69,7 @@ func (f *File) Remake(ctx context.Context, s Sample, dir string, o Options) (eva
 			continue
 		}
 		c := cell{g, g.key(s.Judge, s.Scorer), f.Scorers[k], ""}
-		g.breadths[s.Judge] = g.breadth(s.Judge)
+		g.breadthFirst[s.Judge] = g.breadth(s.Judge)
 		if err := g.fold.load(ctx, r); err != nil {
 			return eval.Cell{}, err
 		}

@@ -38,9 +38,9 @@ func (f *File) Report(dir string) (report.Results, error) {
 }
 
 func (f *File) results(dir string) (report.Results, error) {
-	r := report.Results{Title: f.Title, Notes: f.Notes, Rules: f.rules(), Baseline: f.Base}
-	if len(f.Head) > 0 { // an empty list, as in a kept lab file, means the default
-		r.Headline = f.Head
+	r := report.Results{Title: f.Title, Notes: f.Notes, Rules: f.rules(), Baseline: f.Baseline}
+	if len(f.HeadMeasures) > 0 { // an empty list, as in a kept lab file, means the default
+		r.Headline = f.HeadMeasures
 	}
 	known, err := readFacts(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *File) results(dir string) (report.Results, error) {
 		r.Judges = append(r.Judges, j.report())
 	}
 	r.Rules = append(r.Rules, known.Notes...)
-	r.Warnings, r.Taught = f.late(), f.taught()
+	r.Warnings, r.Taught = f.lateLearners(), f.taught()
 	r.Constants = f.constants()
 	for _, name := range known.Cells {
 		c, err := readCell(filepath.Join(dir, cellsDir, filepath.Base(name)))
@@ -209,15 +209,15 @@ func (f *File) rules() []string {
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", seeds, f.Repeats))
 	switch {
-	case f.Repeats > 1 && f.Count != nil:
+	case f.Repeats > 1 && f.ExampleCount != nil:
 		notes = append(notes, "The first repeat is given all seeds, each other one leaves out a third of them; each is given other examples, as far as there are others. All strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
 	case f.Repeats > 1:
 		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
 	}
-	if f.Hide {
+	if f.HideHalf {
 		notes = append(notes, "Half of the examples were hidden from every strategy, for target recall.")
 	}
-	if f.Ignore {
+	if f.IgnoreDirectives {
 		notes = append(notes, "What pages ask for in nofollow and noindex is disregarded: the record is asked, and not the sites.")
 	}
 	if n := f.Network; n.Workers > 1 || n.Delay > 0 || n.Median > 0 {

@@ -79,7 +79,7 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	if r.thesaurus, err = f.thesaurus(); err != nil {
 		return Outcome{}, job.Mistake{Err: err}
 	}
-	if r.words, err = f.Words.hash(); err != nil {
+	if r.thesaurusHash, err = f.Thesaurus.hash(); err != nil {
 		return Outcome{}, job.Mistake{Err: err}
 	}
 	// All webs are opened before the first cell: what is wrong shows now.
@@ -97,11 +97,11 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 		}
 		webs = append(webs, w)
 	}
-	if r.program, err = hashProgram(); err != nil {
+	if r.programHash, err = hashProgram(); err != nil {
 		return Outcome{}, err
 	}
 	folders := []string{cellsDir, topicsDir}
-	if f.Keep {
+	if f.KeepRuns {
 		folders = append(folders, runsDir)
 	}
 	for _, d := range folders {
@@ -115,7 +115,7 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 // run makes the cells of all webs, in one pool: a web is read when the first
 // of its cells is to be made, and let go after the last.
 func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
-	groups, err := r.distant(ctx, r.groups(webs))
+	groups, err := r.drawDistant(ctx, r.groups(webs))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -127,7 +127,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 		tasks = append(tasks, task{repeats[0].w, r.topicJob(repeats)})
 		for _, j := range r.judgeLabels() {
 			for _, g := range repeats {
-				g.breadths[j] = g.breadth(j)
+				g.breadthFirst[j] = g.breadth(j)
 			}
 			for _, s := range r.Scorers {
 				for _, g := range repeats { // neighbours in the pool wait for no common part
@@ -138,7 +138,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 					if !c.kept() {
 						wanted[g.w] = true
 					}
-					tasks = append(tasks, task{g.w, c.make})
+					tasks = append(tasks, task{g.w, c.run})
 				}
 			}
 		}
@@ -157,7 +157,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			}
 			return r.out, job.Mistake{Err: fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
 		}
-		r.facts.Notes = append(r.facts.Notes, w.way...)
+		r.facts.Notes = append(r.facts.Notes, w.linksOnlyNotes...)
 	}
 	// What is told of the lab, and of its cells, is changed together: a run that
 	// ends before leaves the results of an earlier one as they are.
@@ -174,7 +174,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 		return r.out, err
 	}
 	if r.opt.Note != nil {
-		for _, n := range slices.Concat(r.late(), r.facts.Notes) {
+		for _, n := range slices.Concat(r.lateLearners(), r.facts.Notes) {
 			r.opt.Note(n)
 		}
 	}
@@ -206,7 +206,7 @@ func (r *runner) groups(webs []*labWeb) (groups []*group) {
 		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, r.pool.given))
 	}
 	if r.ofKinds() {
-		r.facts.Notes = append(r.facts.Notes, r.told())
+		r.facts.Notes = append(r.facts.Notes, r.kindsNote())
 	}
 	for _, w := range webs {
 		c := w.Count()
@@ -242,7 +242,7 @@ type task struct {
 func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
-	paths := []*string{&own.Words.WordNet, &own.Words.Table, &own.Pool}
+	paths := []*string{&own.Thesaurus.WordNet, &own.Thesaurus.Table, &own.Pool}
 	for i := range own.Webs {
 		paths = append(paths, &own.Webs[i].Path)
 	}
@@ -278,7 +278,7 @@ func hashProgram() (uint64, error) {
 
 // thesaurus opens the lab's thesaurus. A scorer that needs one is refused without.
 func (f *File) thesaurus() (score.Thesaurus, error) {
-	if t, err := wordnet.Load(f.Words.WordNet, f.Words.Table); err != nil {
+	if t, err := wordnet.Load(f.Thesaurus.WordNet, f.Thesaurus.Table); err != nil {
 		return nil, fmt.Errorf("%s: thesaurus: %w", f.at("thesaurus"), err)
 	} else if t != nil {
 		return t, nil
@@ -322,10 +322,10 @@ func (t Thesaurus) hash() (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// distant draws the seeds of hops: before the first cell, one web at a time. A
+// drawDistant draws the seeds of hops: before the first cell, one web at a time. A
 // topic for which no page is so far away is a mistake in the lab file; where a
 // web is parted, its parts without such a page are left out, with a note.
-func (r *runner) distant(ctx context.Context, groups []*group) (kept []*group, err error) {
+func (r *runner) drawDistant(ctx context.Context, groups []*group) (kept []*group, err error) {
 	if r.Hops == 0 {
 		return groups, nil
 	}
@@ -333,7 +333,7 @@ func (r *runner) distant(ctx context.Context, groups []*group) (kept []*group, e
 		if err := g.fold.load(ctx, r); err != nil {
 			return nil, err
 		}
-		if len(g.distant()) > 0 {
+		if len(g.seedsAtHops()) > 0 {
 			kept = append(kept, g)
 		} else if id := g.id(); g.fold.name == "" {
 			return nil, job.Mistake{Err: fmt.Errorf("%s: no page of %s is exactly %d links from the nearest relevant page of %s: choose other hops, or name other topics: for this web", r.at("hops"), id.Web, r.Hops, id.Topic)}
@@ -375,11 +375,11 @@ type topicFacts struct {
 
 type runner struct {
 	*File
-	dir       string
-	opt       Options
-	thesaurus score.Thesaurus
-	program   uint64 // a hash of it
-	words     uint64 // a hash of the thesaurus
+	dir           string
+	opt           Options
+	thesaurus     score.Thesaurus
+	programHash   uint64 // a hash of it
+	thesaurusHash uint64 // a hash of the thesaurus
 
 	mu     sync.Mutex
 	done   int
@@ -423,7 +423,7 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)
 	}
-	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, seeds, g.examples(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
+	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.HideHalf, r.IgnoreDirectives, r.Seed, r.thesaurusHash, r.programHash, g.w.record, seeds, g.examples(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -436,7 +436,7 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	return fmt.Sprintf("%.150s-%016x.json", plain, xxh3.Hash(inputs))
 }
 
-func (r *runner) tell(note string) {
+func (r *runner) progress(note string) {
 	if r.opt.Progress != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -454,7 +454,7 @@ func (r *runner) made(k eval.Key, now, failed bool) {
 		r.out.Failed++
 	}
 	r.mu.Unlock()
-	r.tell(k.String())
+	r.progress(k.String())
 }
 
 // readCell reads the file of a cell. One whose figures contradict one another is damaged.

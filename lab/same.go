@@ -74,9 +74,9 @@ func (f *File) changedFrom(old *File) ([]string, error) {
 // and "web NAME", "judge NAME" and "scorer NAME".
 func (f *File) inForce() (map[string]string, error) {
 	own := *f
-	own.Title, own.Notes, own.Head, own.Base, own.Keep, own.Repeats = "", nil, nil, "", false, 0
+	own.Title, own.Notes, own.HeadMeasures, own.Baseline, own.KeepRuns, own.Repeats = "", nil, nil, "", false, 0
 	own.Webs, own.Scorers, own.Judges, own.Budgets = nil, nil, nil, nil // webs have the budgets
-	for _, p := range []*string{&own.Words.WordNet, &own.Words.Table, &own.Pool, &own.Silver} {
+	for _, p := range []*string{&own.Thesaurus.WordNet, &own.Thesaurus.Table, &own.Pool, &own.Silver} {
 		if *p != "" {
 			var err error
 			if *p, err = filepath.Abs(*p); err != nil {

@@ -20,7 +20,7 @@ import (
 // part in it, nor has the code: lab/verify looks at that.
 func (f *File) Settings() string {
 	own := *f
-	own.Title, own.Notes, own.Head, own.Keep, own.Words = "", nil, nil, false, Thesaurus{}
+	own.Title, own.Notes, own.HeadMeasures, own.KeepRuns, own.Thesaurus = "", nil, nil, false, Thesaurus{}
 	own.Pool, own.Silver = filepath.Base(f.Pool), filepath.Base(f.Silver)
 	own.Webs = slices.Clone(f.Webs)
 	for i := range own.Webs {
@@ -42,7 +42,7 @@ func (f *File) Settings() string {
 		if k < 0 {
 			continue
 		}
-		l := Lesson{}
+		l := ModelTraining{}
 		if s.Train != nil {
 			l = *s.Train
 		}

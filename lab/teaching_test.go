@@ -41,12 +41,12 @@ func BenchmarkTrainingData(b *testing.B) {
 			if err := g.w.load(b.Context(), r); err != nil {
 				b.Fatal(err)
 			}
-			links, err := g.w.backlinks(b.Context(), g.Ignore)
+			links, err := g.w.backlinks(b.Context(), g.IgnoreDirectives)
 			if err != nil {
 				b.Fatal(err)
 			}
 			graph, err := train.FromRecord(b.Context(), g.w.Web, g.w.pages, g.topic(), g.examples(), g.teaches, train.CollectOptions{
-				IgnoreDirectives: g.Ignore, Backlinks: links, Seed: g.chance(), Workers: 1,
+				IgnoreDirectives: g.IgnoreDirectives, Backlinks: links, Seed: g.chance(), Workers: 1,
 			})
 			if err != nil {
 				b.Fatal(err)

@@ -55,12 +55,12 @@ func (t *Together) owner(h web.Host) int {
 	return int(xxh3.HashString(name) % uint64(t.Workers))
 }
 
-// runTogether simulates the crawl by its workers. make makes the crawl of each.
-func (g *group) runTogether(ctx context.Context, t *Together, rec *eval.Recorder, record sim.Record, o sim.Options, listen func(event.Event), watch *stopwatch, make func() (*crawl.Crawl, error)) (sim.Result, error) {
+// runTogether simulates the crawl by its workers. newCrawl makes the crawl of each.
+func (g *group) runTogether(ctx context.Context, t *Together, rec *eval.Recorder, record sim.Record, o sim.Options, listen func(event.Event), watch *stopwatch, newCrawl func() (*crawl.Crawl, error)) (sim.Result, error) {
 	budget := g.budget()
 	var workers []*crawl.Crawl
 	for range t.Workers {
-		c, err := make()
+		c, err := newCrawl()
 		if err != nil {
 			return sim.Result{}, err
 		}

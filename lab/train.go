@@ -32,7 +32,7 @@ import (
 //
 // Two ways do not part it, and are for control: they teach where crawls go, as
 // papers do that measure among the pages which taught.
-type Part struct {
+type HostSplit struct {
 	// Folds is "sites", to crawl each registrable domain in turn with what the
 	// others teach; or a number N, to do the same with N parts of the domains,
 	// by a hash of their names. A web of fewer than N domains is parted by its
@@ -50,9 +50,9 @@ type Part struct {
 	Targets int `yaml:"targets,omitempty"`
 }
 
-// Lesson says how a scorer's model is taught. The zero value of a field is the
+// ModelTraining says how a scorer's model is trained. The zero value of a field is the
 // default of waggle train.
-type Lesson struct {
+type ModelTraining struct {
 	States     int            `yaml:"states,omitempty"`     // of hop distance; default 5
 	Features   feature.Subset `yaml:"features,omitempty"`   // all, words, similarity
 	Sequences  int            `yaml:"sequences,omitempty"`  // default 10000
@@ -72,8 +72,8 @@ type Lesson struct {
 	zeros []string // keys that were written with the value of those left out
 }
 
-// UnmarshalYAML reads a Lesson; its errors name the line.
-func (l *Lesson) UnmarshalYAML(n *yaml.Node) error {
+// UnmarshalYAML reads a ModelTraining; its errors name the line.
+func (l *ModelTraining) UnmarshalYAML(n *yaml.Node) error {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		if k := n.Content[i]; !slices.Contains([]string{"states", "features", "sequences", "variance", "iterations", "set", "wrong-turns", "milestones"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: training has no key %q", k.Line, k.Value)}}
@@ -82,12 +82,12 @@ func (l *Lesson) UnmarshalYAML(n *yaml.Node) error {
 			l.zeros = append(l.zeros, n.Content[i].Value)
 		}
 	}
-	type plain Lesson
+	type plain ModelTraining
 	return n.Decode((*plain)(l))
 }
 
 // changes tells what of a lesson is no default.
-func (l *Lesson) changes() (parts []string) {
+func (l *ModelTraining) changes() (parts []string) {
 	add := func(name string, value any, given bool) {
 		if given {
 			parts = append(parts, fmt.Sprintf("%s %v", name, value))
@@ -107,7 +107,7 @@ func (l *Lesson) changes() (parts []string) {
 }
 
 // String says for readers of a report how a web is parted.
-func (p *Part) String() string {
+func (p *HostSplit) String() string {
 	targets := cmp.Or(p.Targets, defaultTargets)
 	how := "its hosts are in " + p.Folds + " parts, of which each is crawled"
 	switch {
@@ -285,7 +285,7 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 	if f.graph != nil {
 		return nil
 	}
-	o := eval.GraphOptions{IgnoreDirectives: r.Ignore}
+	o := eval.GraphOptions{IgnoreDirectives: r.IgnoreDirectives}
 	if f.crawled != nil {
 		o.Follows = func(_, to web.URL) bool { return f.keeps(to) }
 	}
@@ -350,20 +350,20 @@ func (g *group) teach(ctx context.Context, s Scorer) (*model.File, time.Duration
 // lesson collects the backward graph of a topic on the hosts that teach, draws
 // sequences and fits a model. It keeps to one core, and its time is that of
 // all of it: models share nothing.
-func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t trainedModel) {
+func (g *group) lesson(ctx context.Context, kind model.Kind, l *ModelTraining) (t trainedModel) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	if l == nil {
-		l = &Lesson{}
+		l = &ModelTraining{}
 	}
-	links, err := g.w.backlinks(ctx, g.Ignore)
+	links, err := g.w.backlinks(ctx, g.IgnoreDirectives)
 	if err != nil {
 		return trainedModel{err: err}
 	}
-	g.tell(fmt.Sprintf("%s/%s: training %s", g.w.Name, g.t.Name, kind))
+	g.progress(fmt.Sprintf("%s/%s: training %s", g.w.Name, g.t.Name, kind))
 	began, beganIn := time.Now(), threadTime()
 	if kind == model.PathLearner {
 		if t.file, err = g.pathLesson(ctx, l, links); err != nil {
@@ -374,7 +374,7 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t train
 	}
 	top := g.topic()
 	graph, err := train.FromRecord(ctx, g.w.Web, g.w.pages, top, g.examples(), g.teaches, train.CollectOptions{
-		IgnoreDirectives: g.Ignore, Backlinks: links, Seed: g.chance(), Workers: 1,
+		IgnoreDirectives: g.IgnoreDirectives, Backlinks: links, Seed: g.chance(), Workers: 1,
 	})
 	if err != nil {
 		return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
@@ -397,9 +397,9 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t train
 	return t
 }
 
-// told is what a model's file says of what taught it, and of what training chose by
+// modelFigures is what a model's file says of what taught it, and of what training chose by
 // itself: its settings but for those that were given. nil without a model.
-func told(f *model.File) map[string]float64 {
+func modelFigures(f *model.File) map[string]float64 {
 	if f == nil {
 		return nil
 	}
@@ -428,7 +428,7 @@ func pagesAlone(kind model.Kind) bool {
 
 // pathLesson learns from the paths that pathsShown says. Nothing of the part that
 // is crawled is looked at.
-func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlinks) (*model.File, error) {
+func (g *group) pathLesson(ctx context.Context, l *ModelTraining, links *train.Backlinks) (*model.File, error) {
 	o, err := g.pathsShown(l, links)
 	if err != nil {
 		return nil, err
@@ -443,7 +443,7 @@ func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlink
 // pathsShown says which paths teach: the shortest ways from the start pages of
 // the hosts that teach to the examples that all strategies are shown, with the
 // labels of the record on the way if the lesson has milestones, and wrong turns.
-func (g *group) pathsShown(l *Lesson, links *train.Backlinks) (train.ShowOptions, error) {
+func (g *group) pathsShown(l *ModelTraining, links *train.Backlinks) (train.ShowOptions, error) {
 	o := train.ShowOptions{
 		Goals: g.examples(), IsGoal: func(u web.URL) bool { return g.w.truth[g.t.Name][u] },
 		Keep: g.teaches, Resolve: links.Resolve, Task: g.t.Name, Wrong: l.Wrong, Seed: g.chance(),

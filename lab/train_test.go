@@ -298,7 +298,7 @@ func TestNoTrainingPageIsCrawled(t *testing.T) {
 					continue
 				}
 				kinds[string(kind)] = true
-				s := Scorer{Name: l.Name, Train: &Lesson{Sequences: 100, Iterations: 5}}
+				s := Scorer{Name: l.Name, Train: &ModelTraining{Sequences: 100, Iterations: 5}}
 				m, _, err := g.teach(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)
@@ -526,7 +526,7 @@ func TestModelsGo(t *testing.T) {
 	r, w := foldsOf(t, "{hosts: [one.example]}")
 	own, _ := w.folds[0].topic(w.topics[0], false)
 	g := r.group(w, w.folds[0], own, false, 0)
-	g.breadths["topic"] = g.breadth("topic")
+	g.breadthFirst["topic"] = g.breadth("topic")
 	r.dir = t.TempDir()
 	if err := os.MkdirAll(filepath.Join(r.dir, cellsDir), 0o755); err != nil {
 		t.Fatal(err)
@@ -537,7 +537,7 @@ func TestModelsGo(t *testing.T) {
 		cells = append(cells, cell{g, g.key("topic", s.Name), s, s.Name + ".json"})
 	}
 	for i, want := range []int{1, 0} {
-		if err := cells[i].make(t.Context()); err != nil {
+		if err := cells[i].run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(g.lessons) != want {

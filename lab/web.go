@@ -48,7 +48,7 @@ type labWeb struct {
 	// types of what is fetched for its links alone then.
 	kinds          bool
 	linksOnly      []string
-	way            []string     // notes on addresses of truths that are fetched for their links alone
+	linksOnlyNotes []string     // notes on addresses of truths that are fetched for their links alone
 	closeDocuments func() error // nil where no documents are read
 
 	tasks atomic.Int64 // to be done yet
@@ -61,12 +61,12 @@ type labWeb struct {
 
 // open reads the parsed pages, and makes their file if there is none.
 func (w *labWeb) open(ctx context.Context, r *runner) (*corpus.Pages, error) {
-	r.tell(w.Name + ": reading pages")
+	r.progress(w.Name + ": reading pages")
 	pages, err := corpus.OpenPages(ctx, w.Web, w.parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
-		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
+		r.progress(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
 	}})
 	if err == nil {
-		err = w.counting(pages)
+		err = w.dropLinksOnly(pages)
 	}
 	return pages, err
 }
