@@ -16,7 +16,7 @@ func readMeasures() []Measure {
 				return ratio(total(by), float64(n))
 			}},
 		{Name: "hits-se", Line: "standard error of hits, from what was not read", Source: "Cochran 1977", Count: true,
-			Of: func(r *Run, _ Reference, n int) float64 { return r.predicted95(n).SE }},
+			Of: func(r *Run, _ Reference, n int) float64 { return r.estimatedHits(n).SE }},
 		{Name: "recall-se", Line: "standard error of recall, from what was not read", Source: "Cochran 1977",
 			Of: func(r *Run, ref Reference, n int) float64 {
 				_, by := r.unread(n)
@@ -32,7 +32,7 @@ func readMeasures() []Measure {
 		{Name: "of-bound-se", Line: "standard error of H/U, from what was not read", Source: spec,
 			Of: func(r *Run, ref Reference, n int) float64 {
 				h, u := r.Hits(n), at(ref.Bound, n)
-				se := r.predicted95(n).SE
+				se := r.estimatedHits(n).SE
 				return min(ignorance, ratio(math.Hypot(se, h/u*at(ref.BoundSE, n)), u))
 			}},
 		{Name: "of-bound-read", Line: "hits that were read over U of the pages that were read: nothing is estimated", Source: spec, Better: +1,
@@ -79,13 +79,13 @@ func total(x []float64) (sum float64) {
 	return sum
 }
 
-// predicted95 is H(n) with its standard error and interval.
-func (r *Run) predicted95(n int) pool.Estimate {
+// estimatedHits is H(n) with its standard error and 95 % interval.
+func (r *Run) estimatedHits(n int) pool.Estimate {
 	known, by := r.unread(n)
 	return pool.Predict(known, by, r.samples[r.From-1])
 }
 
-// graded is the number of finds from a grade on among the first n.
+// graded is the number of hits from a grade on among the first n.
 func (r *Run) graded(n int, from pool.Grade) (sum float64) {
 	for _, p := range r.first(n) {
 		sum += r.counted(p, from)
@@ -98,8 +98,8 @@ func (r *Run) graded(n int, from pool.Grade) (sum float64) {
 //	(1/R) Σ_r ( 1 − min(|irrelevant pages before r|, min(R, N)) / min(R, N) )
 //
 // over the relevant pages r that were found, of R that were read and can be
-// reached, and N irrelevant ones likewise. Pages that are no finds, and those that
-// nobody read, do not count. With N = 0 each term is 1.
+// reached, and N irrelevant ones likewise. Pages that can be no hits, and those
+// that nobody read, do not count. With N = 0 each term is 1.
 //
 // Source: Buckley & Voorhees, Retrieval Evaluation with Incomplete Information
 // (2004), in the form of trec_eval.
@@ -132,9 +132,9 @@ const smoothing = 1e-5
 //
 //	E[P@k] = 1/k + (1/k) Σ_h d_h (r_h + ε) / (r_h + n_h + 2ε)
 //
-// where of the pages of stratum h before k that may be finds d_h are all, r_h those
+// where of the pages of stratum h before k that may be hits d_h are all, r_h those
 // read as relevant and n_h those read as irrelevant; all others before k are no
-// finds. With one stratum that is the formula of Yilmaz & Aslam (2006), equation 3,
+// hits. With one stratum that is the formula of Yilmaz & Aslam (2006), equation 3,
 // in which d_h is |d100|. The mean over relevant pages is estimated as totals are,
 // by the weight W_h = N_h/n_h of a read page of its stratum:
 //

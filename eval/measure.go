@@ -16,7 +16,7 @@ import (
 // scores.
 //
 // n counts places in the budget. A crawl that ran out of links before n keeps
-// its finds and wastes the rest, so that giving up early never pays: rates
+// its hits and wastes the rest, so that giving up early never pays: rates
 // divide by n. Means over pages (those of a judge or of cosines) divide by the
 // pages there are.
 type Measure struct {
@@ -226,7 +226,7 @@ func (r *Run) secondsTo(hits float64, n int) float64 {
 // target is at least γ. Source: Liu & Milios 2010, section 3.4; section 3.3 has
 // "greater than".
 func (r *Run) Similar(n int, γ float64) int {
-	least, c := part(γ), 0
+	least, c := tenThousandths(γ), 0
 	for _, p := range r.first(n) {
 		if p.Mark&Outside == 0 && p.Best >= least {
 			c++
@@ -290,7 +290,7 @@ func (r *Run) CurveUnread(points []int) []float64 {
 // Averaged over topics it is the figure of Batsakis, Petrakis & Milios 2009,
 // section 4.
 func (r *Run) CurveSimilar(points []int, γ float64) []float64 {
-	least := part(γ)
+	least := tenThousandths(γ)
 	return r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0 && p.Best >= least) }, 1)
 }
 
@@ -403,9 +403,9 @@ func pagesTo(r *Run, ref Reference, n, q int) float64 {
 	return float64(n + 1)
 }
 
-// predicted lists the pages whose link had a score and whose relevance is
+// scored lists the pages whose link had a score and whose relevance is
 // known: neither seeds nor addresses outside the record, nor what nobody read.
-func (r *Run) predicted(n int) []Page {
+func (r *Run) scored(n int) []Page {
 	var out []Page
 	for _, p := range r.first(n) {
 		if p.Mark&(Seed|Outside) == 0 && p.Worth < Unread {
@@ -415,11 +415,11 @@ func (r *Run) predicted(n int) []Page {
 	return out
 }
 
-// predictions are the scores of the links to predicted pages, with the truth of the
+// predictions are the scores of the links to scored pages, with the truth of the
 // pages: membership of it, not hits, since that a page has been seen before is no
 // property of its link.
 func (r *Run) predictions(n int) (out []metric.Prediction) {
-	for _, p := range r.predicted(n) {
+	for _, p := range r.scored(n) {
 		out = append(out, metric.Prediction{Score: p.Score, Positive: p.Mark&Relevant != 0, Weight: 1})
 	}
 	return out

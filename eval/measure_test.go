@@ -218,9 +218,9 @@ func TestBothReadingsOfSigma(t *testing.T) {
 func TestPrecisionMesh(t *testing.T) {
 	// Best cosines .8, .5, .3, .75: at γ = .5 the precision over four pages is
 	// 1, 1, 2/3, 3/4; at .575, .65 and .725 1, 1/2, 1/3, 2/4; at .8 1, 1/2, 1/3, 1/4.
-	r := &Run{Pages: []Page{{Best: part(.8)}, {Best: part(.5)}, {Best: part(.3)}, {Best: part(.75)}}}
+	r := &Run{Pages: []Page{{Best: tenThousandths(.8)}, {Best: tenThousandths(.5)}, {Best: tenThousandths(.3)}, {Best: tenThousandths(.75)}}}
 	half, middle, last := (1+1+2./3+3./4)/4, (1+1./2+1./3+2./4)/4, (1+1./2+1./3+1./4)/4
-	breadth := &Run{Pages: []Page{{Best: part(.5)}, {}, {}, {}}} // 1, 1/2, 1/3, 1/4 at γ = .5 alone
+	breadth := &Run{Pages: []Page{{Best: tenThousandths(.5)}, {}, {}, {}}} // 1, 1/2, 1/3, 1/4 at γ = .5 alone
 	for name, want := range map[string]float64{
 		"precision-mesh": (half + 3*middle + last) / 5,
 		"apr":            half / last,
@@ -256,10 +256,10 @@ func TestCurvesKnowBudgets(t *testing.T) {
 // A part is cut off so that Best ≥ γ is what it would be for the cosine.
 func TestThresholdsAreExact(t *testing.T) {
 	for _, γ := range Thresholds() {
-		if part(γ) != uint16(math.Round(γ*Parts)) {
-			t.Errorf("γ %v becomes %d", γ, part(γ))
+		if tenThousandths(γ) != uint16(math.Round(γ*Parts)) {
+			t.Errorf("γ %v becomes %d", γ, tenThousandths(γ))
 		}
-		if part(math.Nextafter(γ, 0)-1e-9) >= part(γ) {
+		if tenThousandths(math.Nextafter(γ, 0)-1e-9) >= tenThousandths(γ) {
 			t.Errorf("just below γ %v counts", γ)
 		}
 	}

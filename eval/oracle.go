@@ -11,8 +11,8 @@ import (
 type Problem struct {
 	To    [][]int32 // [page] the pages it links to
 	Seeds []int32
-	// Prize is the find that a page is, -1 for none. Copies of one page share
-	// a number: the first of them to be fetched is the hit.
+	// Prize is the number of the hit that fetching a page can be, -1 for none. Copies
+	// of one page share a number: the first of them to be fetched is the hit.
 	Prize []int32
 }
 
@@ -111,7 +111,7 @@ func (p *Problem) Bound(budget int) []int {
 	return u
 }
 
-// Greedy returns G(0)…G(budget), the finds of a crawl that knows everything and
+// Greedy returns G(0)…G(budget), the hits of a crawl that knows everything and
 // plans one trip at a time, and the pages in its order. It is a policy that
 // could be followed, so G(n) ≤ optimum(n) ≤ U(n).
 //

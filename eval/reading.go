@@ -67,18 +67,18 @@ func NewReading(g *Graph, w pool.Web, t *pool.Topic, grades map[web.URL]pool.Gra
 // Worth is what readers make of a fetched page.
 type Worth uint8
 
-// What a page can be. Only Grade0…Grade2 and Unread can be finds: of pages with
+// What a page can be. Only Grade0…Grade2 and Unread can be hits: of pages with
 // the same body the first, and none that was given at the start.
 const (
-	Uncounted Worth = iota // it is no find, or the truth was not read
+	Uncounted Worth = iota // it is no hit, or the truth was not read
 	Grade0
 	Grade1
 	Grade2
-	Unread // nobody read it: it may be a find
-	Unseen // nobody read it, and it is no find in any case
+	Unread // nobody read it: it may be a hit
+	Unseen // nobody read it, and it is no hit in any case
 )
 
-// graded is the worth of a page that is a find if it is relevant.
+// graded is the worth of a page that is a hit if it is relevant.
 func graded(g pool.Grade) Worth {
 	if g == pool.CannotTell {
 		return Unread
@@ -87,7 +87,7 @@ func graded(g pool.Grade) Worth {
 }
 
 // worth is what readers make of a page that was fetched, and its stratum. first
-// tells that it could be a find.
+// tells that it could be a hit.
 func (r *Recorder) worth(p Page, first bool) (Worth, uint8) {
 	rd := r.truth.Reading
 	if rd == nil || p.ID < 0 || r.opt.Document == nil {

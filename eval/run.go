@@ -52,7 +52,7 @@ type Mark uint8
 
 // The marks of a page; they add up.
 const (
-	Hit      Mark = 1 << iota // a find: see the package comment
+	Hit      Mark = 1 << iota // see the package comment
 	Relevant                  // in the truth, whether it counts or not
 	Target                    // a hit among the targets that were hidden
 	Copy                      // same body as a page fetched before
@@ -303,8 +303,8 @@ func (r *Recorder) robots(u web.URL) {
 
 func (r *Recorder) fetched(e event.Fetched) {
 	p := r.page(e.Visit, e.At)
-	p.Relevance = part(e.Relevance)
-	p.Best = part(e.Similarity)
+	p.Relevance = tenThousandths(e.Relevance)
+	p.Best = tenThousandths(e.Similarity)
 	if r.opt.Cosines != nil {
 		p.Best, p.Widest = r.cosines(e.URL)
 	}
@@ -359,7 +359,7 @@ func (r *Recorder) failed(e event.Failed) {
 
 // page begins a page from what was known before its fetch.
 func (r *Recorder) page(v event.Visit, at event.At) Page {
-	p := Page{ID: -1, Score: digits(v.Priority), Requests: int32(r.run.Requests)}
+	p := Page{ID: -1, Score: sixDigits(v.Priority), Requests: int32(r.run.Requests)}
 	if r.started {
 		p.Millis = max(at.At.Sub(r.start).Milliseconds(), 0)
 	}
@@ -397,7 +397,7 @@ func (r *Recorder) cosines(u web.URL) (best, widest uint16) {
 		r.sums[d] += c
 	}
 	r.seen++
-	return part(top), r.widest()
+	return tenThousandths(top), r.widest()
 }
 
 // widest is the highest of the targets' mean cosines over the pages so far.
@@ -406,20 +406,20 @@ func (r *Recorder) widest() uint16 {
 	for _, s := range r.sums {
 		top = max(top, s/float64(max(r.seen, 1)))
 	}
-	return part(top)
+	return tenThousandths(top)
 }
 
-// part cuts x ∈ [0,1] into ten-thousandths. The small addend undoes what
+// tenThousandths is x ∈ [0,1] in ten-thousandths, cut off. The small addend undoes what
 // binary fractions do to decimals: .575 × 10⁴ is 5749.99….
-func part(x float64) uint16 {
+func tenThousandths(x float64) uint16 {
 	if !(x > 0) {
 		return 0
 	}
 	return uint16(min(math.Floor(x*Parts+1e-7), Parts))
 }
 
-// digits rounds to six significant digits, and to what JSON can say.
-func digits(x float64) float64 {
+// sixDigits rounds to six significant digits, and to what JSON can say.
+func sixDigits(x float64) float64 {
 	switch {
 	case math.IsNaN(x):
 		return 0
