@@ -46,24 +46,24 @@ type ImportReport struct {
 	Topics   int      // written, with all above them
 	Examples int      // written
 	Empty    []string // topics without an example, sorted
-	Twice    Some     // addresses under a second topic
+	Twice    Tally    // addresses under a second topic
 	Repeated int      // addresses once more under the same topic
-	Unusable Some     // examples that are no http or https address, or have a password in it
-	LeftOut  Some     // records of a dump that cannot be taken
-	Given    Some     // examples that name no topic, where others do
-	Unknown  Some     // topics of examples which the structure does not have
+	Unusable Tally    // examples that are no http or https address, or have a password in it
+	LeftOut  Tally    // records of a dump that cannot be taken
+	Given    Tally    // examples that name no topic, where others do
+	Unknown  Tally    // topics of examples which the structure does not have
 	Mended   int      // broken or forbidden characters, and markup, replaced
 	Cut      []string // files that end too early, and where
 	Ignored  int      // files of another kind, links to folders
 }
 
-// Some counts things and keeps the first few, for people.
-type Some struct {
+// Tally counts things and keeps the first few, for people.
+type Tally struct {
 	N     int
 	First []string
 }
 
-func (s *Some) add(format string, args ...any) {
+func (s *Tally) add(format string, args ...any) {
 	if s.N++; len(s.First) < 5 {
 		s.First = append(s.First, plain(fmt.Sprintf(format, args...), 300))
 	}

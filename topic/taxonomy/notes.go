@@ -11,7 +11,7 @@ import (
 // WriteNotes tells what an import made of what was unusual in its source, for a
 // terminal; nothing where there was nothing.
 func (got *ImportReport) WriteNotes(out io.Writer, o Options) {
-	some := func(s Some, what string) {
+	some := func(s Tally, what string) {
 		if s.N > 0 {
 			fmt.Fprintf(out, "%s: %s\n", what, terminal.Number(s.N))
 			for _, x := range s.First {
@@ -31,7 +31,7 @@ func (got *ImportReport) WriteNotes(out io.Writer, o Options) {
 	some(got.LeftOut, "records left out")
 	some(got.Given, "examples that name no topic, and were given that of the Topic before them")
 	some(got.Unknown, "topics of examples that the structure lacks, and that were added")
-	some(Some{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics without an example, also below them, which waggle topic prune folds")
+	some(Tally{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics without an example, also below them, which waggle topic prune folds")
 	if got.Repeated > 0 {
 		fmt.Fprintf(out, "addresses listed again under the same topic: %s\n", terminal.Number(got.Repeated))
 	}

@@ -12,7 +12,7 @@ import (
 
 // WriteTree writes a topic and those below it, down to a depth: a line a topic, with
 // what count tells of it.
-func WriteTree(w io.Writer, path string, depth int, kids func(string) []string, count func(string) string) error {
+func WriteTree(w io.Writer, path string, depth int, children func(string) []string, count func(string) string) error {
 	out := bufio.NewWriter(w)
 	var walk func(path string, level int)
 	walk = func(path string, level int) {
@@ -22,7 +22,7 @@ func WriteTree(w io.Writer, path string, depth int, kids func(string) []string, 
 		}
 		fmt.Fprintf(out, "%s%s  (%s)\n", strings.Repeat("  ", level), event.Line(name), count(path))
 		if level < depth {
-			for _, k := range kids(path) {
+			for _, k := range children(path) {
 				walk(k, level+1)
 			}
 		}
@@ -34,7 +34,7 @@ func WriteTree(w io.Writer, path string, depth int, kids func(string) []string, 
 // Write writes a topic and those below it, down to a depth, with how many examples each
 // has; of the whole tree also how many topics have none.
 func (t *Tree) Write(out io.Writer, root string, depth int) error {
-	if err := WriteTree(out, root, depth, t.Kids, func(path string) string {
+	if err := WriteTree(out, root, depth, t.Children, func(path string) string {
 		own, below := t.Count(path)
 		if own == below {
 			return terminal.Number(below)

@@ -92,7 +92,7 @@ func TestDump(t *testing.T) {
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	given := taxonomy.Some{N: 1, First: []string{"http://old.example/ under /Arts/Music"}}
+	given := taxonomy.Tally{N: 1, First: []string{"http://old.example/ under /Arts/Music"}}
 	if want := (taxonomy.ImportReport{Topics: 4, Examples: 3, Empty: []string{"/Arts/Poetry"}, Given: given}); !cmp.Equal(want, got) {
 		t.Errorf("%s", cmp.Diff(want, got))
 	}

@@ -15,9 +15,9 @@ type Tree struct {
 }
 
 type node struct {
-	own   int      // examples of the topic itself
-	below int      // and of all below it, own included
-	kids  []string // paths, sorted once the tree is whole
+	own      int      // examples of the topic itself
+	below    int      // and of all below it, own included
+	children []string // paths, sorted once the tree is whole
 }
 
 // ReadTree reads the tree of a taxonomy; see Read.
@@ -34,7 +34,7 @@ func ReadTree(r io.Reader, name string) (*Tree, error) {
 		t.add(e.Topic, n)
 	}
 	for _, n := range t.topics {
-		slices.Sort(n.kids)
+		slices.Sort(n.children)
 	}
 	return t, nil
 }
@@ -53,7 +53,7 @@ func (t *Tree) add(path string, n int) {
 				up = &node{}
 				t.topics[parent] = up
 			}
-			up.kids = append(up.kids, child)
+			up.children = append(up.children, child)
 			if ok {
 				break
 			}
@@ -77,10 +77,10 @@ func (t *Tree) Topics() iter.Seq[string] {
 	return slices.Values(slices.Sorted(maps.Keys(t.topics)))
 }
 
-// Kids are the topics right below one, sorted.
-func (t *Tree) Kids(path string) []string {
+// Children are the topics right below one, sorted.
+func (t *Tree) Children(path string) []string {
 	if n := t.topics[path]; n != nil {
-		return n.kids
+		return n.children
 	}
 	return nil
 }
