@@ -365,7 +365,7 @@ func TestOutsideNeed(t *testing.T) {
 			if !ok {
 				return nil, errors.New("no judge with a threshold")
 			}
-			told = append(told, fmt.Sprint(o.Topic.Description, " ", o.Words("bees"), " ", j.Threshold()))
+			told = append(told, fmt.Sprint(o.Topic.Description, " ", o.Stems("bees"), " ", j.Threshold()))
 			return score.New("breadth-first", score.Options{})
 		},
 	}
