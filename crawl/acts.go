@@ -11,7 +11,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/hollow"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -33,21 +32,6 @@ type Acts interface {
 // is none.
 type Look func(ctx context.Context, u web.URL) (*web.Page, error)
 
-// LabelledScorer is implemented by scorers that learn from what a person says of a page.
-type LabelledScorer interface {
-	// Label teaches as Visit does with a page whose relevance is what the person said,
-	// 0 or 1. c is the link by which the page was reached.
-	Label(c *web.Candidate, p *web.Page, v web.Verdict)
-}
-
-// LabelledJudge is implemented by judges to which a page of which a person wants more is
-// an example.
-type LabelledJudge interface {
-	// Label sets these pages, in place of those that were set before. It returns the new
-	// verdicts of pages that were observed before and are judged otherwise now.
-	Label(wanted []*web.Page) []web.Renewal
-}
-
 // firstPlace is how far a boosted link goes ahead.
 const firstPlace = 1e9
 
@@ -66,16 +50,31 @@ type actState struct {
 // add takes the next act in.
 func (s *actState) add(a event.Act) {
 	s.acts = append(s.acts, a)
-	s.muted, s.boosts, s.labels = nil, nil, map[web.URL]event.Verb{}
-	for _, a := range event.Effective(s.acts) {
-		switch {
-		case a.Do == event.Mute:
-			s.muted = append(s.muted, a)
-		case a.Do == event.Boost:
-			s.boosts = append(s.boosts, a)
-		case a.Label():
-			s.labels[a.URL] = a.Do
+	if s.labels == nil {
+		s.labels = map[web.URL]event.Verb{}
+	}
+	switch {
+	case a.Refused != "":
+	case a.Do == event.Undo:
+		s.muted, s.boosts = nil, nil
+		clear(s.labels)
+		for _, a := range event.Effective(s.acts) {
+			s.holds(a)
 		}
+	default:
+		s.holds(a)
+	}
+}
+
+// holds takes in an act that is neither refused nor undone.
+func (s *actState) holds(a event.Act) {
+	switch {
+	case a.Do == event.Mute:
+		s.muted = append(s.muted, a)
+	case a.Do == event.Boost:
+		s.boosts = append(s.boosts, a)
+	case a.Label():
+		s.labels[a.URL] = a.Do
 	}
 }
 
@@ -149,7 +148,7 @@ func (s *Step) prepareActs(ctx context.Context, told []event.Act, look Look) err
 	for _, a := range told {
 		s.steering.add(a)
 	}
-	_, err := s.teachJudge(ctx, look)
+	_, err := s.teachJudge(ctx, look, nil)
 	s.earlier = len(told)
 	return err
 }
@@ -170,49 +169,13 @@ func (s *Step) noteVerdict(u web.URL, relevant bool, out web.Reason) {
 	}
 }
 
-// teachJudge gives the judge all pages of which more are wanted. Pages that are called
-// relevant or irrelevant, and no more, teach the scorer alone: as examples they cost hits,
-// see docs/results/steering.md.
-func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error) {
-	j, ok := s.judge.(LabelledJudge)
-	if !ok || look == nil || len(s.steering.acts) == 0 {
-		return nil, nil
-	}
-	var wanted []*web.Page
-	var of []web.URL
-	met := map[web.URL]bool{}
-	for _, a := range s.steering.acts { // in the order in which they were given
-		if s.steering.labels[a.URL] != event.More || met[a.URL] {
-			continue
-		}
-		met[a.URL] = true
-		p := s.wanted[a.URL]
-		if p == nil {
-			var err error
-			if p, err = look(ctx, a.URL); err != nil {
-				return nil, err
-			}
-		}
-		if p != nil {
-			wanted, of = append(wanted, p), append(of, a.URL)
-		}
-	}
-	if slices.Equal(of, s.examples) {
-		return nil, nil
-	}
-	s.examples, s.wanted = of, make(map[web.URL]*web.Page, len(of))
-	for i, u := range of {
-		s.wanted[u] = wanted[i] // the judge holds them as well
-	}
-	return j.Label(wanted), nil
-}
-
 // mostActsAtOnce bounds the acts that are taken in between two arrivals. What waits is scored
 // anew once for all of them: that costs the more, the more waits.
 const mostActsAtOnce = 256
 
 // takeActs takes new acts in: some, where there are many, so that pages are fetched meanwhile.
-// The next tick takes in more.
+// The next tick takes in more. Labels that follow one another are taken in together, in one turn:
+// judge and scorer are taught once for all of them.
 func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 	if d.Acts == nil {
 		return nil
@@ -237,6 +200,8 @@ func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 		again = again || more
 		n++
 	}
+	// Also after an error: what was taken in before it holds.
+	err = cmp.Or(err, d.settleLabels(ctx, now))
 	d.taking = n < len(acts)
 	if again && (err == nil || ctx.Err() != nil) {
 		// Also where the crawl is stopped meanwhile: the log has the acts, so they hold.
@@ -303,6 +268,15 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore b
 			a.Absent = a.Label() // another worker may have it
 		}
 	}
+	if page != nil {
+		s.add(a)
+		d.noteLabel(a)
+		d.labelled = append(d.labelled, labelled{a, page})
+		return true, nil
+	}
+	if err := d.settleLabels(ctx, now); err != nil {
+		return false, err
+	}
 	policy := d.step.policy
 	if a.Refused == "" && (about.Do == event.Budget || about.Do == event.Delay) {
 		if policy = d.policyAfter(a, about.Do); d.Revised != nil {
@@ -343,12 +317,6 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore b
 			e.At = event.At{At: now}
 			out.With = append(out.With, e)
 		}
-	case page != nil:
-		with, err := d.step.label(ctx, now, page, d.Judge, d.Look)
-		if err != nil {
-			return false, err
-		}
-		out.With = with
 	case about.Do == event.Budget || about.Do == event.Delay:
 		d.step.policy.Pages = policy.Pages
 		d.setDelay(policy.Delay)
@@ -379,19 +347,6 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore b
 		return false, nil
 	}
 	return true, nil
-}
-
-// mostLabels bounds the labels that a worker tells others of.
-const mostLabels = 256
-
-// noteLabel notes a label of which this crawl has the page, for other workers.
-func (d *driver) noteLabel(a event.Act) {
-	if d.Peers == nil || !a.Label() || a.Refused != "" || a.Absent {
-		return
-	}
-	if d.labels = append(d.labels, a.Number); len(d.labels) > mostLabels {
-		d.labels = slices.Clone(d.labels[1:])
-	}
 }
 
 // page is the page of an address that was fetched, nil if there is none.
@@ -455,44 +410,6 @@ func (d *driver) setSince(a event.Act, about *event.Act) string {
 func (d *driver) setDelay(delay time.Duration) {
 	d.step.policy.Delay, d.step.net.delay = delay, delay
 	d.Frontier.Share(d.Workers, delay)
-}
-
-// label gives a page the verdict of a person, or that of the judge where the label was
-// undone, and teaches judge and scorer.
-func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, look Look) (with []event.Event, err error) {
-	renewed, err := s.teachJudge(ctx, look)
-	if err != nil {
-		return nil, err
-	}
-	v := verdictOf(s.steering.labels[p.URL])
-	if s.steering.labels[p.URL] == "" {
-		if s.policy.Hollow && hollow.Reason(p) != "" {
-			v = web.Verdict{}
-		} else if v, err = j.Judge(ctx, p); err != nil {
-			return nil, fmt.Errorf("judging %s: %w", p.URL, err)
-		}
-	}
-	if c, ok := s.recent.at[p.URL]; ok && c.Features != nil {
-		if learns, ok := s.scorer.(LabelledScorer); ok {
-			learns.Label(&c, p, v)
-		}
-	}
-	_, was := s.relevant[hashOf(p.URL)]
-	mine := []web.Renewal{{URL: p.URL, Verdict: v, Was: was}}
-	for _, r := range renewed {
-		if r.URL != p.URL {
-			mine = append(mine, r)
-		}
-	}
-	return []event.Event{s.renew(now, mine, p.URL)}, nil
-}
-
-// verdictOf is what a label says.
-func verdictOf(label event.Verb) web.Verdict {
-	if label == event.Irrelevant {
-		return web.Verdict{}
-	}
-	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}
 }
 
 // applyActs carries out what acts of earlier runs ask of the links that wait: a run may have

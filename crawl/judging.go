@@ -61,7 +61,7 @@ func (s *Step) observe(now time.Time, p *web.Page, said web.Verdict) (events []e
 		return nil
 	}
 	if renewed := s.judge.Observe(p, said); len(renewed) > 0 {
-		events = append(events, s.renew(now, renewed, web.URL{}))
+		events = append(events, s.renew(now, renewed, nil))
 	}
 	if notes := s.judge.Notes(); len(notes) > 0 {
 		events = append(events, event.Doubt{At: event.At{At: now}, Notes: notes})
@@ -83,13 +83,12 @@ func (s *Step) conclude(now time.Time) []event.Event {
 }
 
 // renew counts pages by their new verdicts, and lets the scorer learn from them. What a
-// person said of a page stays, but for that of labelled, if it is given, which has just
-// been said.
-func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled web.URL) event.Event {
+// person said of a page stays, but for those of labelled, of which it has just been said.
+func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled map[web.URL]*web.Page) event.Event {
 	e := event.Rejudged{At: event.At{At: now}, Pages: make([]event.Verdict, 0, len(renewed))}
 	s.teachRenewed(renewed)
 	for _, r := range renewed {
-		if _, said := s.steering.labels[r.URL]; said && r.URL != labelled {
+		if _, said := s.steering.labels[r.URL]; said && labelled[r.URL] == nil {
 			continue
 		}
 		s.noteVerdict(r.URL, r.Verdict.Relevant, "")

@@ -100,7 +100,7 @@ func (d *driver) reword(ctx context.Context, now time.Time, words []string) ([]e
 	if len(renewed) == 0 {
 		return nil, nil
 	}
-	return []event.Event{s.renew(now, s.relevantBefore(renewed), web.URL{})}, nil
+	return []event.Event{s.renew(now, s.relevantBefore(renewed), nil)}, nil
 }
 
 // relevantBefore has renewals tell of what counts: that a page is relevant.
@@ -198,7 +198,7 @@ func (d *driver) renewPages(ctx context.Context, now time.Time, r *renewal) erro
 	if len(r.pages) < renewalsTold && r.stage == renewalJudges || len(r.pages) == 0 {
 		return nil
 	}
-	e := d.step.renew(now, d.step.relevantBefore(r.pages), web.URL{})
+	e := d.step.renew(now, d.step.relevantBefore(r.pages), nil)
 	r.pages = nil
 	return d.settle(ctx, now, nil, d.step.note(e))
 }

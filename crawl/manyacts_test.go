@@ -194,10 +194,10 @@ func (p *pausedFor) After(n int) (out []event.Act, err error) {
 	return out, nil
 }
 
-// exampleJudge counts the examples that it was given.
+// exampleJudge counts how often it was given examples, and how many it was given last.
 type exampleJudge struct {
-	plain crawl.Judge
-	given int
+	plain        crawl.Judge
+	taught, last int
 }
 
 func (j *exampleJudge) Judge(ctx context.Context, p *web.Page) (web.Verdict, error) {
@@ -209,36 +209,129 @@ func (j *exampleJudge) Notes() []string                                 { return
 func (j *exampleJudge) State() map[string][]byte                        { return nil }
 func (j *exampleJudge) Restore(func(name string) ([]byte, error)) error { return nil }
 func (j *exampleJudge) Label(wanted []*web.Page) []web.Renewal {
-	j.given = len(wanted)
+	j.taught++
+	j.last = len(wanted)
 	return nil
 }
 
-// Each page of which more are wanted is read from the archive once for the judge, and once for its
-// own label, however many there are.
-func TestManyExamplesAreReadOnce(t *testing.T) {
-	c := newCrawl(t, tree(3, 200), 1)
+// labelledCrawl is a crawl whose first 40 pages are labelled, all at once after 50 pages.
+func labelledCrawl(t *testing.T) (c *crawl.Crawl, j *exampleJudge, s *said, looks *int) {
+	c = newCrawl(t, tree(3, 200), 1)
 	c.Clock, c.Policy.Pages = stillClock{}, 60
-	j := &exampleJudge{plain: c.Judge}
+	j, s, looks = &exampleJudge{plain: c.Judge}, &said{}, new(int)
 	c.Judge = j
-	s := &said{}
-	looks := 0
 	c.Acts, c.Look = s, func(_ context.Context, u web.URL) (*web.Page, error) {
-		looks++
+		*looks++
 		return &web.Page{URL: u}, nil
 	}
+	return c, j, s, looks
+}
+
+// Labels that wait together are taken in together: each page of which more are wanted is read from
+// the archive once, the judge is taught once, and what waits is scored anew once. Each label is an
+// event of its own, in its order, and the verdicts follow it.
+func TestManyLabels(t *testing.T) {
+	c, j, s, looks := labelledCrawl(t)
+	f := &rescoredFrontier{Frontier: c.Frontier}
+	c.Frontier = f
 	const n = 40
+	var labelled, story []string
 	c.Listen = func(e event.Event) {
-		if p, ok := e.(event.Fetched); ok {
+		switch e := e.(type) {
+		case event.Fetched:
 			s.pages++
 			if len(s.acts) < n {
-				s.acts, s.after = append(s.acts, event.Act{Do: event.More, URL: p.URL}), append(s.after, 50)
+				s.acts, s.after = append(s.acts, event.Act{Do: event.More, URL: e.URL}), append(s.after, 50)
+				labelled = append(labelled, e.URL.String())
+			}
+		case event.Act:
+			story = append(story, fmt.Sprintf("act %d %s", e.Number, e.Words()))
+		case event.Rejudged:
+			for _, v := range e.Pages {
+				story = append(story, "verdict "+v.URL.String())
 			}
 		}
 	}
 	if how, err := c.Run(t.Context()); err != nil || how != event.BudgetSpent {
 		t.Fatal(how, err)
 	}
-	if j.given != n || looks != 2*n {
-		t.Errorf("%d examples, and %d pages were read", j.given, looks)
+	if j.taught != 1 || j.last != n || *looks != n || f.times != 1 {
+		t.Errorf("the judge was taught %d times, with %d examples at last; %d pages were read; what waits was scored anew %d times", j.taught, j.last, *looks, f.times)
+	}
+	var want []string
+	for i, u := range labelled {
+		want = append(want, fmt.Sprintf("act %d more %s", i+1, u))
+	}
+	for _, u := range labelled {
+		want = append(want, "verdict "+u)
+	}
+	if !slices.Equal(story, want) {
+		t.Errorf("it happened:\n%s\nwanted:\n%s", strings.Join(story, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// Of several labels of one page that are taken in together the last holds, an undo counts as if
+// its label had never been given, and other acts stay in their order among them.
+func TestLabelsTogether(t *testing.T) {
+	for lines, want := range map[string]string{
+		"10 relevant h0.example/17\n10 irrelevant h0.example/17": "act 1 relevant http://h0.example/17; " +
+			"act 2 irrelevant http://h0.example/17; verdict h0.example/17 false was false",
+		"10 irrelevant h0.example/2\n10 relevant h0.example/17\n10 undo 1": "act 1 irrelevant http://h0.example/2; " +
+			"act 2 relevant http://h0.example/17; act 3 undo 1; verdict h0.example/17 true was false; verdict h0.example/2 true was true",
+		"10 irrelevant h0.example/2\n10 budget 60\n10 relevant h0.example/999\n10 relevant h0.example/17": "act 1 irrelevant http://h0.example/2; " +
+			"verdict h0.example/2 false was true; act 2 budget 60; act 3 relevant http://h0.example/999 the archive holds no page of this address; " +
+			"act 4 relevant http://h0.example/17; verdict h0.example/17 true was false",
+	} {
+		got := strings.Join(slices.DeleteFunc(steered(t, lines), func(s string) bool { return strings.HasPrefix(s, "page") }), "; ")
+		if got != want {
+			t.Errorf("%q:\n%s\nwant:\n%s", lines, got, want)
+		}
+	}
+}
+
+// A crawl that fails at one of several labels has taken in those before it: they are in the log,
+// with their verdicts.
+func TestFailsAtALabel(t *testing.T) {
+	c, _, s, _ := labelledCrawl(t)
+	broken := errors.New("broken")
+	look, looks := c.Look, 0
+	c.Look = func(ctx context.Context, u web.URL) (*web.Page, error) {
+		if looks++; looks == 4 {
+			return nil, broken
+		}
+		return look(ctx, u)
+	}
+	log := &keptLog{}
+	c.Log = log
+	c.Listen = func(e event.Event) {
+		if p, ok := e.(event.Fetched); ok {
+			s.pages++
+			s.acts, s.after = append(s.acts, event.Act{Do: event.Relevant, URL: p.URL}), append(s.after, 50)
+		}
+	}
+	if _, err := c.Run(t.Context()); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	acts, verdicts := 0, 0
+	for _, e := range log.events {
+		switch e := e.(type) {
+		case event.Act:
+			acts++
+		case event.Rejudged:
+			verdicts += len(e.Pages)
+		}
+	}
+	if acts != 3 || verdicts != 3 {
+		t.Errorf("the log has %d acts and %d verdicts", acts, verdicts)
+	}
+}
+
+// keptLog keeps events in memory.
+type keptLog struct{ events []event.Event }
+
+func (l *keptLog) Append(events ...event.Event) ([]byte, error) {
+	l.events = append(l.events, events...)
+	return nil, nil
+}
+
+func (*keptLog) Sync() error { return nil }

@@ -271,7 +271,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 		switch { // one that is none is of a stranger, or of another version
 		case l.Judge && h.judge != nil:
 			if renewed, err := h.judge.Learn(l.Data); err == nil && len(renewed) > 0 {
-				out.add(s.renew(now, renewed, web.URL{}))
+				out.add(s.renew(now, renewed, nil))
 			}
 		case !l.Judge && h.scorer != nil:
 			_ = h.scorer.Learn(l.Data)
