@@ -39,7 +39,7 @@ type acted struct {
 
 // standing is what an act meets at present.
 type standing struct {
-	// Unmatched is of an act about a place: no host of it is known yet.
+	// Unmatched is of an act about a place: no address of it is known yet.
 	Unmatched bool `json:"unmatched,omitempty"`
 	// Unfetched is of a label: no page of the address was fetched yet.
 	Unfetched bool `json:"unfetched,omitempty"`
@@ -47,11 +47,13 @@ type standing struct {
 
 // standing is that of an act which has effects yet to come: a place may be met later, a label waits.
 func (c *crawl) standing(a *event.Act) (s standing) {
+	if a.Needs() == "place" {
+		s.Unmatched = a.Refused == "" && c.Unmatched(a)
+		return s
+	}
 	c.With(func(f *figures.Crawl) {
 		switch {
 		case a.Refused != "":
-		case a.Needs() == "place":
-			s.Unmatched = !f.Knows(a)
 		case a.Label() && a.At.At.IsZero() && !c.Collection().OfSeveral(): // another worker may have it
 			_, _, fetched := f.Page(a.URL)
 			s.Unfetched = !fetched

@@ -27,7 +27,7 @@ func TestActs(t *testing.T) {
 		want string
 	}{
 		{`{"do":"relevant","url":"https://bees.test/"}`, 200, `{"number":1}`},
-		{`{"do":"mute","place":"bees.test/ads/"}`, 200, `{"number":2}`},
+		{`{"do":"mute","place":"bees.test/ads/"}`, 200, `{"number":2,"unmatched":true}`},
 		{`{"do":"undo","act":2}`, 200, `{"number":3}`},
 		{`{"do":"pause"}`, 200, `{"number":4}`},
 		{`{"do":"keywords","keywords":["honey","waggle dance"]}`, 200, `{"number":5}`},
@@ -241,17 +241,18 @@ func TestActsThatMeetNothing(t *testing.T) {
 	for _, x := range []struct{ body, want string }{
 		{`{"do":"mute","place":"nowhere.example"}`, `{"number":1,"unmatched":true}`},
 		{`{"do":"boost","place":"bees.test"}`, `{"number":2}`},
-		{`{"do":"boost","place":"test/x"}`, `{"number":3}`},
-		{`{"do":"relevant","url":"https://bees.test/never"}`, `{"number":4,"unfetched":true}`},
-		{`{"do":"relevant","url":"https://bees.test/hive"}`, `{"number":5}`},
-		{`{"do":"undo","act":4}`, `{"number":6}`},
+		{`{"do":"boost","place":"test/x"}`, `{"number":3,"unmatched":true}`},
+		{`{"do":"boost","place":"bees.test/hi"}`, `{"number":4}`},
+		{`{"do":"relevant","url":"https://bees.test/never"}`, `{"number":5,"unfetched":true}`},
+		{`{"do":"relevant","url":"https://bees.test/hive"}`, `{"number":6}`},
+		{`{"do":"undo","act":5}`, `{"number":7}`},
 	} {
 		if code, got := d.post("acts", x.body); code != 200 || strings.TrimSpace(got) != x.want {
 			t.Errorf("%s: %d %s, want %s", x.body, code, got, x.want)
 		}
 	}
 	_, b := d.ask("/api/crawls/1/acts")
-	if s := string(b); strings.Count(s, `"unmatched":true`) != 1 || strings.Contains(s, `"unfetched"`) {
+	if s := string(b); strings.Count(s, `"unmatched":true`) != 2 || strings.Contains(s, `"unfetched"`) {
 		t.Error(s)
 	}
 }

@@ -81,6 +81,11 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	if !col.Running() {
 		when = "the crawl takes it in when it goes on (waggle crawl -o " + c.Dir + " --resume)"
 	}
+	if a.Needs() == "place" {
+		if met, _, _, err := event.Meets(col.EventLog(), &a, 0, 0); err == nil && !met {
+			when += ", and nothing that is known matches it now"
+		}
+	}
 	if col.OfSeveral() {
 		when = "they take it in within two seconds"
 		if !col.Running() {

@@ -163,10 +163,9 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 	}
 }
 
-// Knows tells whether a host of the place of an act is known: one that gave a page, failed, or of
+// Knows tells whether a host, or one below it, is known: one that gave a page, failed, or of
 // which links were found.
-func (c *Crawl) Knows(a *event.Act) bool {
-	host, _, _ := strings.Cut(a.Place, "/")
+func (c *Crawl) Knows(host string) bool {
 	for i := range c.hosts {
 		if name := string(c.hosts[i].name); name == host || strings.HasSuffix(name, "."+host) {
 			return true

@@ -51,6 +51,7 @@ type Crawl struct {
 	job      string    // what is wrong with that, in words; "" = nothing
 	broke    error     // why the crawl ended, where that is known here
 	search   searcher
+	places   places
 	fields   *FieldFile    // that a person gave; nil = those of the folder
 	activity *web.Activity // what the crawl does; nil where that is not known
 	revision int           // grows with every change

@@ -97,7 +97,7 @@ export function Steer({ at, state }) {
             <h2>Delay</h2>
             <div class="bar take"><label>seconds between two requests to a host<input type="number" min="0" max="3600" step="any" required value={delay} placeholder={data?.delay ? seconds(data.delay) : ""} onInput={(e) => setDelay(e.target.value)} /></label><button>Set</button></div>
           </form>
-          <form onSubmit={(e) => { e.preventDefault(); act({ do: e.submitter?.value || "mute", place: place.trim() }); }}>
+          <form class="place" onSubmit={(e) => { e.preventDefault(); act({ do: e.submitter?.value || "mute", place: place.trim() }); }}>
             <h2>A place</h2>
             <div class="bar take"><label>host, or host and beginning of a path<input type="text" required value={place} placeholder="example.org/forum/" spellcheck={false} autocapitalize="off" onInput={(e) => setPlace(e.target.value)} /></label>
               <button value="mute">Mute</button><button value="boost">Boost</button></div>
@@ -114,8 +114,8 @@ export function Steer({ at, state }) {
         {data && acts.length === 0 && <p class="soft empty">Nothing yet.</p>}
         {acts.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-labelledby="acts-title"><table class="acts">
           <thead><tr><th class="n">Act</th><th>What</th><th>Taken in</th><th><span class="hidden">Undo</span></th></tr></thead>
-          <tbody>{acts.map((a) => (
-            <tr key={a.number} class={a.undone || a.refused ? "gone" : ""}>
+          <tbody>{acts.map((a, i) => (
+            <tr key={a.number || `waits ${acts.length - i}`} class={a.undone || a.refused ? "gone" : ""}>
               <td class="n">{a.number || "–"}</td>
               <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.unmatched && <span class="soft"> {noMatch}</span>}{a.unfetched && <span class="soft"> {noPage}</span>}{a.undone && <span class="soft"> undone</span>}{a.replaced > 0 && <span class="soft"> nothing changes: act {a.replaced} had replaced it</span>}</td>
               <td>{a.at ? moment(a.at) : "waits"}</td>
