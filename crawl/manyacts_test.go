@@ -270,6 +270,42 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
+// A label reaches judge and scorer within a second, also where nothing comes from the web meanwhile.
+func TestLabelIsTakenInWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, j, _, _ := labelledCrawl(t)
+		c.Clock, c.Policy.Delay, c.Policy.Pages = nil, 30*time.Second, 20
+		began := time.Now()
+		after := 7300 * time.Millisecond
+		c.Acts = toldAfter(func(n int) []event.Act {
+			if n > 0 || time.Since(began) < after {
+				return nil
+			}
+			return []event.Act{{Do: event.More, URL: mustParse(t, "h0.example/")}}
+		})
+		var took time.Duration
+		c.Listen = func(e event.Event) {
+			if e, ok := e.(event.Act); ok {
+				took = e.Time().Sub(began) - after
+				if j.taught != 1 {
+					t.Errorf("the judge was taught %d times when the label was told", j.taught)
+				}
+			}
+		}
+		if how, err := c.Run(t.Context()); err != nil || how != event.BudgetSpent {
+			t.Fatal(how, err)
+		}
+		if took <= 0 || took > time.Second {
+			t.Errorf("it was taken in after %v", took)
+		}
+	})
+}
+
+// toldAfter are the acts behind the first n.
+type toldAfter func(n int) []event.Act
+
+func (f toldAfter) After(n int) ([]event.Act, error) { return f(n), nil }
+
 // Of several labels of one page that are taken in together the last holds, an undo counts as if
 // its label had never been given, and other acts stay in their order among them.
 func TestLabelsTogether(t *testing.T) {

@@ -2,8 +2,10 @@ package figures
 
 import (
 	"container/heap"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 )
 
 // deepFrom is how many pages may be passed over by a heap of them: with more, those that are
@@ -94,4 +96,49 @@ func (b *best) sorted() []int32 {
 		return 0
 	})
 	return b.ids
+}
+
+// passed is how far somebody has got through the list that was asked for last: who turns its pages
+// asks for those that follow one that was shown, and these are chosen in one pass, however deep they lie.
+type passed struct {
+	mu   sync.Mutex // lists are made by several goroutines at once
+	list string     // the filter, without From and N
+	of   int        // events that there were
+	at   map[int]int32
+}
+
+// mostPassed bounds the places of a list that are kept.
+const mostPassed = 1 << 16
+
+// passedList is what of a filter says which list it is a part of; "" = it is not kept.
+func passedList(f Filter) string {
+	if f.Only != nil {
+		return ""
+	}
+	f.From, f.N = 0, 0
+	return fmt.Sprintf("%+v", f)
+}
+
+// before returns the page before the first one that a filter wants, if it is known.
+func (p *passed) before(c *Crawl, f Filter) (id int32, ok bool) {
+	if f.From <= 0 {
+		return 0, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of != c.lines || p.list == "" || p.list != passedList(f) {
+		return 0, false
+	}
+	id, ok = p.at[f.From]
+	return id, ok
+}
+
+// note keeps that a page is the last of the first n.
+func (p *passed) note(c *Crawl, f Filter, n int, id int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if list := passedList(f); p.of != c.lines || p.list != list || len(p.at) >= mostPassed {
+		p.list, p.of, p.at = list, c.lines, map[int]int32{}
+	}
+	p.at[n] = id
 }

@@ -125,11 +125,16 @@ func (c *Crawl) Numbers(f Filter) (list []int, all int) {
 		return list, all
 	}
 	top := &best{less: less, most: max(0, f.From) + max(0, f.N)}
-	deep := f.From > deepFrom
+	before, follows := c.passed.before(c, f)
+	if follows {
+		top.most = max(0, f.N)
+	}
+	deep := f.From > deepFrom && !follows
 	take := func(i int) {
 		switch {
 		case !m.is(i):
 			return
+		case follows && !less(before, int32(i)):
 		case deep:
 			top.ids = append(top.ids, int32(i))
 		default:
@@ -148,12 +153,20 @@ func (c *Crawl) Numbers(f Filter) (list []int, all int) {
 			take(i)
 		}
 	}
-	wanted := func() []int32 { return slice(top.sorted(), f.From, f.N) }
-	if deep {
-		wanted = func() []int32 { return ranked(top.ids, less, f.From, f.N) }
+	var wanted []int32
+	switch {
+	case follows:
+		wanted = top.sorted()
+	case deep:
+		wanted = ranked(top.ids, less, f.From, f.N)
+	default:
+		wanted = slice(top.sorted(), f.From, f.N)
 	}
-	for _, i := range wanted() {
+	for _, i := range wanted {
 		list = append(list, int(i)+1)
+	}
+	if n := len(wanted); n > 0 {
+		c.passed.note(c, f, f.From+n, wanted[n-1])
 	}
 	return list, all
 }
