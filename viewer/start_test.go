@@ -268,6 +268,26 @@ func TestStartInChromium(t *testing.T) {
 	b.Eval(`void [...document.querySelectorAll("button")].find(x => x.textContent.startsWith("Try the judge")).click()`)
 	b.Until(`document.querySelectorAll(".tried .trials li").length === 2 && document.querySelector(".tried strong").textContent.startsWith("2 of 2 pages")`)
 	b.Shoot("start-tried")
+	finder := `[...document.querySelectorAll("details.more")].find(x => x.querySelector("summary").textContent === "Find some")`
+	b.Eval(`void (d => { d.open = true; const s = d.querySelector("select"); s.value = "bookmarks"; s.dispatchEvent(new Event("change", { bubbles: true })) })(` + finder + `)`)
+	b.Until(finder + `.querySelector("input[type=file]")`)
+	b.Eval(fmt.Sprintf(`void (d => { const f = d.querySelector("input[type=file]"), t = new DataTransfer(); t.items.add(new File([%q], "marks.html")); f.files = t.files; f.dispatchEvent(new Event("change", { bubbles: true })) })(`+finder+`)`,
+		`<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><DT><A HREF="`+web+`/dance">Dance</A><DT><A HREF="`+web+`/cars">Cars</A><DT><A HREF="`+web+`/hive">Hive</A>`))
+	b.Until(finder + `.querySelector(".chips li")`)
+	b.Eval(`void [...document.querySelectorAll("button")].find(x => x.textContent === "Look for seeds").click()`)
+	b.Until(finder + `.querySelectorAll(":scope > .trials li").length === 2 && ` + finder + `.textContent.includes("1 page was left out")`)
+	for _, width := range []int{320, 1280, 2560} {
+		for _, dark := range []bool{false, true} {
+			b.Resize(width, 1400, dark)
+			b.Eval(`void document.getElementById("seeds-title").scrollIntoView()`)
+			b.Until(`document.documentElement.scrollWidth <= innerWidth`)
+			b.Shoot(fmt.Sprintf("start-seeds-%d-%v", width, dark))
+			if got := b.Eval(faint); got != "[]" {
+				t.Errorf("the seeds at %d (dark: %v) have text that is hard to read: %s", width, dark, got)
+			}
+		}
+	}
+	b.Resize(1280, 900, false)
 	b.Until(`document.querySelector(".start pre").textContent.includes("allow-private: true") && !document.querySelector(".problem")`)
 	b.Eval(`void document.querySelector("button.strong").click()`)
 	b.Until(`document.querySelector(".figures dd")?.textContent === "4" && document.querySelector(".status")?.textContent.startsWith("ended")`)
