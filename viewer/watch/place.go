@@ -21,7 +21,7 @@ type place struct {
 
 // Bounds of what is known of places.
 const (
-	lookAtOnce = 64 << 20 // bytes of the log that are looked through at a time, in some 50 ms
+	lookAtOnce = 32 << 20 // bytes of the log that are looked through at a time, in some 50 ms
 	mostPlaces = 10_000   // of which it is kept
 )
 
