@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -255,4 +257,31 @@ func TestActsThatMeetNothing(t *testing.T) {
 	if s := string(b); strings.Count(s, `"unmatched":true`) != 2 || strings.Contains(s, `"unfetched"`) {
 		t.Error(s)
 	}
+}
+
+// A place of which nothing is known is met as the log grows: the page is told, and says so no more.
+func TestPlaceThatIsMetLater(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	d := serve(t, col)
+	c := d.crawls[0]
+	c.until(t, func(s *watch.State) bool { return s.Read() })
+	a := event.Act{Do: event.Mute, Place: "bees.test/later/"}
+	if !c.Unmatched(&a) {
+		t.Fatal("it is matched before")
+	}
+	info, err := os.Stat(col.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := event.Open(col.EventLog(), fmt.Append(nil, info.Size()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(event.Seeded{Queued: []event.Found{{URL: address(t, "https://bees.test/later/on")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.until(t, func(*watch.State) bool { return !c.Unmatched(&a) })
 }

@@ -15,8 +15,10 @@ type places struct {
 
 // place is how far the log was looked through for an address of it.
 type place struct {
+	act    event.Act // one that is about it
 	met    bool
 	behind int64 // up to there
+	size   int64 // of the log, when it was looked through to its end last; 0 = never
 }
 
 // Bounds of what is known of places.
@@ -26,8 +28,8 @@ const (
 )
 
 // Unmatched tells whether nothing is known of the place of an act that is about one: no address of
-// it was fetched, failed or waits, and no link of it was set aside. It is false while the log was not
-// looked through to its end, and each call looks at a part.
+// it was fetched, failed or waits, and no link of it was set aside. It is false until the log was
+// looked through to its end, which Run does a part at a time.
 func (c *Crawl) Unmatched(a *event.Act) bool {
 	c.places.mu.Lock()
 	defer c.places.mu.Unlock()
@@ -36,20 +38,48 @@ func (c *Crawl) Unmatched(a *event.Act) bool {
 	}
 	p := c.places.of[a.Place]
 	if p == nil {
-		p = &place{}
+		p = &place{act: *a}
 		c.places.of[a.Place] = p
 		c.With(func(f *figures.Crawl) { p.met = f.Knows(a.Place) }) // of a path it knows nothing
+		c.lookFor(p)
 	}
-	if p.met {
-		return false
-	}
+	return !p.met && p.size > 0
+}
+
+// lookFor looks through the next part of the log, and tells whether something else is known then.
+func (c *Crawl) lookFor(p *place) (other bool) {
 	c.mu.RLock()
 	size := c.size
 	c.mu.RUnlock()
+	if p.met || p.size == size {
+		return false
+	}
 	if p.behind > size { // the log is another one
 		p.behind = 0
 	}
-	met, behind, whole, err := event.Meets(c.col.EventLog(), a, p.behind, lookAtOnce)
+	met, behind, whole, err := event.Meets(c.col.EventLog(), &p.act, p.behind, lookAtOnce)
+	if err != nil {
+		return false
+	}
+	was := p.size
 	p.met, p.behind = met, behind
-	return err == nil && whole && !met
+	if whole {
+		p.size = size
+	}
+	return met && was > 0 || !met && whole && was == 0
+}
+
+// lookForPlaces looks for one of the places of which nothing is known yet, and tells whether
+// something else is known then.
+func (c *Crawl) lookForPlaces() (other bool) {
+	c.places.mu.Lock()
+	defer c.places.mu.Unlock()
+	for _, p := range c.places.of {
+		behind := p.behind
+		other = c.lookFor(p) || other
+		if p.behind-behind >= lookAtOnce {
+			break // the next time goes on
+		}
+	}
+	return other
 }

@@ -134,11 +134,12 @@ func (c *Crawl) read(ctx context.Context) {
 	if err == nil {
 		err = c.readOn(ctx)
 	}
+	other := c.lookForPlaces()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.readWorkers()
 	c.readJob()
-	if (err == nil) != (c.err == nil) || err != nil && err.Error() != c.err.Error() || !c.whole && ctx.Err() == nil {
+	if (err == nil) != (c.err == nil) || err != nil && err.Error() != c.err.Error() || !c.whole && ctx.Err() == nil || other {
 		c.tell()
 	}
 	c.err = err
