@@ -1,7 +1,9 @@
 package revisit
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -61,6 +63,65 @@ func TestReadWhoTells(t *testing.T) {
 		}
 		if got.Denials != want.Denials || got.Claims != want.Claims || got.Said != want.Said {
 			t.Errorf("%s: %+v %+v %q, want %+v %q", list, got.Denials, got.Claims, got.Said, want.Denials, want.Said)
+		}
+	}
+}
+
+// A page that is gone is told once, in the round that finds it so, and not in each later one in
+// which a link leads to it; what became of it since is told.
+func TestGoneIsToldOnce(t *testing.T) {
+	u, elsewhere, third := at("https://a.example/page"), at("https://a.example/elsewhere"), at("https://a.example/third")
+	for name, c := range map[string]struct {
+		gone   bool
+		to     web.URL
+		now    event.Failed
+		want   []Fate
+		wantTo web.URL
+	}{
+		"first 404":         {now: event.Failed{Status: 404}, want: []Fate{Vanished}},
+		"404 again":         {gone: true, now: event.Failed{Status: 410}},
+		"first redirect":    {now: event.Failed{Status: 301, To: elsewhere}, want: []Fate{Moved}, wantTo: elsewhere},
+		"the same redirect": {gone: true, to: elsewhere, now: event.Failed{Status: 301, To: elsewhere}, wantTo: elsewhere},
+		"another redirect":  {gone: true, to: elsewhere, now: event.Failed{Status: 301, To: third}, want: []Fate{Moved}, wantTo: third},
+		"moved, then 404":   {gone: true, to: elsewhere, now: event.Failed{Status: 404}, want: []Fate{Vanished}},
+		"404, then moved":   {gone: true, now: event.Failed{Status: 301, To: third}, want: []Fate{Moved}, wantTo: third},
+		"a server's error":  {gone: true, now: event.Failed{Status: 500}, want: []Fate{Failed}},
+	} {
+		w, err := collection.At(t.TempDir()).Lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := page(u.String(), .9, 30, 10, 3, 1)
+		if c.gone {
+			k.Gone, k.To = now.Add(-time.Hour), c.to
+		}
+		if err := w.SaveKnown([]collection.Known{k}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		log, err := event.Open(w.EventLog(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.now.At, c.now.URL = event.At{At: now}, u
+		if _, err := log.Append(c.now); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Read(t.Context(), w.Collection, 1, parse.New(parse.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Fate
+		for _, change := range r.Changes() {
+			got = append(got, change.Fate)
+		}
+		if !slices.Equal(got, c.want) || r.Known[0].To != c.wantTo {
+			t.Errorf("%s: told %v, to %v; want %v, to %v", name, got, r.Known[0].To, c.want, c.wantTo)
 		}
 	}
 }

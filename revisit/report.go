@@ -38,7 +38,8 @@ type Change struct {
 }
 
 // Changes are all pages that are known, with what became of them: in the order of Fates, the
-// relevant ones first, then by address.
+// relevant ones first, then by address. Pages that were gone before this round, and are still, are
+// not among them.
 func (r *Round) Changes() []Change {
 	before := make(map[web.URL]collection.Known, len(r.Before))
 	for _, k := range r.Before {
@@ -51,8 +52,8 @@ func (r *Round) Changes() []Change {
 		switch {
 		case !known:
 			fate = New
-		case fate == "" && !k.Gone.IsZero():
-			continue // it was gone before
+		case !was.Gone.IsZero() && (fate == "" || fate == Vanished && was.To.IsZero() || fate == Moved && was.To == k.To):
+			continue // it was gone before, which the round may have asked anew as a link leads to it
 		case fate == "":
 			fate = NotAsked
 		}

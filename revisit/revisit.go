@@ -108,7 +108,7 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 			k := &r.Known[i]
 			switch {
 			case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
-				r.fates[e.URL] = Vanished
+				r.fates[e.URL], k.To = Vanished, web.URL{}
 			case !e.To.IsZero():
 				r.fates[e.URL], k.To = Moved, e.To
 			default:
