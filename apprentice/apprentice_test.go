@@ -55,8 +55,8 @@ func TestTrainerErrors(t *testing.T) {
 		want string
 	}{
 		"a setting of the crawl": {map[string]float64{"every": 9}, `there is no setting "every"; it has dmax, plain, topics, cocitation, boundary, tree, gap, leaf-words, link-words, words`},
-		"out of range":           {map[string]float64{"dmax": 11}, "setting dmax = 11: give a number in 0…10"},
-		"a fraction":             {map[string]float64{"boundary": 0.5}, "setting boundary = 0.5: give a whole number"},
+		"out of range":           {map[string]float64{"dmax": 11}, "setting dmax = 11 is outside 0…10"},
+		"a fraction":             {map[string]float64{"boundary": 0.5}, "setting boundary = 0.5 is no whole number in 0…2"},
 	} {
 		if _, err := apprentice.NewTrainer(true, apprentice.Options{Set: c.set}); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

@@ -32,10 +32,7 @@ func NewTrainer(tempered bool, o Options) (*Trainer, error) {
 		return nil, err
 	}
 	o.Set = set
-	f, l, err := New(o)
-	if err != nil {
-		return nil, err
-	}
+	f, l := New(o)
 	return &Trainer{f, l}, nil
 }
 

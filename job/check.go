@@ -9,13 +9,13 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -121,7 +121,7 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 		if of, ok := strings.CutSuffix(s.Path, ".name"); ok {
 			bad("", "no %s is called %q%s; there are: %s", of, v.String(), spelling.Hint(v.String(), choices), strings.Join(choices, ", "))
 		} else {
-			bad("", "%s %q is none of %s", key, v.String(), strings.Join(choices, ", "))
+			bad("", "%s %q is none of %s%s", key, v.String(), strings.Join(choices, ", "), spelling.Hint(v.String(), choices))
 		}
 	}
 	if s.Min == 0 && s.Max == 0 {
@@ -234,23 +234,13 @@ func checkJudgeSet(j *Job, bad complaint) {
 	checkConstants(j.judge(), j.judge().Name, j.Judge.Set, bad)
 }
 
-// near names the settings that a name is like which is none.
-func near(settings []score.Setting, name string) string {
-	var names []string
-	for _, s := range settings {
-		names = append(names, s.Name)
-	}
-	return spelling.Hint(name, names)
-}
-
 // checkConstants finds values that are none of a strategy's settings.
 func checkConstants[S any, O strategy.Options[O]](d strategy.Description[S, O], name string, set map[string]float64, bad complaint) {
 	for key, v := range set {
 		if x, ok := d.Setting(key); !ok {
-			bad("."+key, "%s has no setting %q%s; waggle lab list names them with their ranges", name, key, near(d.Settings, key))
-		} else if !(v >= x.Min && v <= x.Max) {
-			plain := func(bound float64) string { return strconv.FormatFloat(bound, 'f', -1, 64) }
-			bad("."+key, "%s: %s = %v is outside %s…%s", name, key, v, plain(x.Min), plain(x.Max))
+			bad("."+key, "%s has no setting %q%s; waggle lab list names them with their ranges", name, key, setting.Near(d.Settings, key))
+		} else if wrong := x.Wrong(v); wrong != "" {
+			bad("."+key, "%s: %s = %v %s", name, key, v, wrong)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/parse/document"
 	"github.com/waggle-crawler/waggle/parse/document/pdf"
@@ -132,7 +133,7 @@ func checkTypes(j *Job, bad complaint) {
 			known = known || slices.Contains(d.Types, t)
 		}
 		if !known {
-			bad(fmt.Sprintf(".%d", i), "documents of type %q are not understood, so they are not fetched; there are: %s, and their media types", j.Fetch.Types[i], strings.Join(typeNames(), ", "))
+			bad(fmt.Sprintf(".%d", i), "documents of type %q are not understood, so they are not fetched%s; there are: %s, and their media types", j.Fetch.Types[i], spelling.Hint(t, typeNames()), strings.Join(typeNames(), ", "))
 		}
 	}
 }
@@ -243,12 +244,13 @@ func (j *Job) Sources() []parse.Source {
 func (j *Job) from(s parse.Source) bool { return slices.Contains(j.Sources(), s) }
 
 func checkSources(j *Job, bad complaint) {
+	names := append(sourceNames(), noSources)
 	for i, s := range j.Links.Sources {
 		switch {
 		case s == noSources && len(j.Links.Sources) > 1:
 			bad(fmt.Sprintf(".%d", i), "links.sources names none, and others beside it")
 		case s != noSources && !slices.Contains(sourceNames(), s):
-			bad(fmt.Sprintf(".%d", i), "links come from nowhere called %q; there are: %s, %s", s, strings.Join(sourceNames(), ", "), noSources)
+			bad(fmt.Sprintf(".%d", i), "links come from nowhere called %q%s; there are: %s", s, spelling.Hint(s, names), strings.Join(names, ", "))
 		}
 	}
 }

@@ -359,8 +359,8 @@ func (f *File) checkTraining(at string, kind model.Kind, l *ModelTraining, bad f
 		k := slices.IndexFunc(settings, func(x train.Setting) bool { return x.Name == key })
 		if k < 0 {
 			bad(at, "training %s has no setting %q%s; waggle train model --help names them", kind, key, setting.Near(settings, key))
-		} else if x := settings[k]; !(l.Set[key] >= x.Min && l.Set[key] <= x.Max) {
-			bad(at, "training %s: %s = %v is outside %v…%v", kind, key, l.Set[key], x.Min, x.Max)
+		} else if wrong := settings[k].Wrong(l.Set[key]); wrong != "" {
+			bad(at, "training %s: %s = %v %s", kind, key, l.Set[key], wrong)
 		}
 	}
 	if err := fitter.CheckStates(l.States); err != nil {
@@ -397,7 +397,7 @@ func (f *File) check() error {
 	f.checkCritic(bad)
 	unknown := slices.ContainsFunc(f.Scorers, func(s Scorer) bool { return s.kind().Name == "" })
 	if len(f.Scorers) > 0 && !labels[f.Baseline] && !unknown { // which may be the baseline, misspelt
-		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Baseline)
+		bad(f.at("baseline"), "the baseline %q is not among the scorers%s: add it, or name another baseline", f.Baseline, spelling.Hint(f.Baseline, slices.Sorted(maps.Keys(labels))))
 	}
 	f.checkJudges(bad)
 	if len(f.Seeds) > 1 {
@@ -417,9 +417,13 @@ func (f *File) check() error {
 			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
 		}
 	}
+	var measures []string
+	for _, m := range eval.Measures() {
+		measures = append(measures, m.Name)
+	}
 	for i, m := range f.HeadMeasures {
 		if _, ok := eval.MeasureNamed(m); !ok {
-			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
+			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q%s; waggle lab list names them", m, spelling.Hint(m, measures))
 		}
 		if slices.Contains(f.HeadMeasures[:i], m) {
 			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
@@ -470,8 +474,8 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 			at := f.at("scorers", strconv.Itoa(i), "set", key)
 			if x, ok := s.kind().Setting(key); !ok {
 				bad(at, "%s has no setting %q%s; waggle lab list names them", s.Name, key, setting.Near(s.kind().Settings, key))
-			} else if !(v >= x.Min && v <= x.Max) {
-				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
+			} else if wrong := x.Wrong(v); wrong != "" {
+				bad(at, "%s: %s = %v %s", s.Name, key, v, wrong)
 			}
 		}
 		if s.Queue < 0 || s.Queue > 100_000 {
@@ -496,7 +500,7 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 			}
 		}
 		if all := append([]string{"judge"}, judge.SimilarityKinds()...); s.Similarity != "" && !slices.Contains(all, s.Similarity) {
-			bad(at, "similarity %q is none of %s", s.Similarity, strings.Join(all, ", "))
+			bad(at, "similarity %q is none of %s%s", s.Similarity, strings.Join(all, ", "), spelling.Hint(s.Similarity, all))
 		}
 	}
 	return labels

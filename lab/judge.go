@@ -107,8 +107,8 @@ func (f *File) checkJudges(bad func(at, format string, args ...any)) {
 			at, v := f.at("judges", strconv.Itoa(i), "set", key), j.Set[key]
 			if x, ok := d.Setting(key); !ok {
 				bad(at, "%s has no setting %q%s; waggle lab list names them", j.Name, key, setting.Near(d.Settings, key))
-			} else if !(v >= x.Min && v <= x.Max) {
-				bad(at, "%s: %s = %v is outside %v…%v", j.Name, key, v, x.Min, x.Max)
+			} else if wrong := x.Wrong(v); wrong != "" {
+				bad(at, "%s: %s = %v %s", j.Name, key, v, wrong)
 			}
 		}
 	}

@@ -81,11 +81,11 @@ func acheSettings(hard bool) []Setting {
 		focus = 1
 	}
 	return []Setting{
-		{Name: "hard", Default: focus, Max: 1, Line: "1 holds back the links of pages that are not relevant"},
-		{Name: "every", Default: 500, Min: 1, Max: 1e6, Line: "pages from one training to the next"},
-		{Name: "reservoir", Default: 5000, Min: 1, Max: 1e6, Line: "examples of a class, at most"},
+		{Name: "hard", Default: focus, Max: 1, Whole: true, Line: "1 holds back the links of pages that are not relevant"},
+		{Name: "every", Default: 500, Min: 1, Max: 1e6, Whole: true, Line: "pages from one training to the next"},
+		{Name: "reservoir", Default: 5000, Min: 1, Max: 1e6, Whole: true, Line: "examples of a class, at most"},
 		{Name: "c", Default: 1, Min: 1e-6, Max: 1e6, Line: "C: weight of the examples in training"},
-		{Name: "domain", Max: 1e6, Line: "pages of a domain after which its other links are held back; 0 sets no bound"},
+		{Name: "domain", Max: 1e6, Whole: true, Line: "pages of a domain after which its other links are held back; 0 sets no bound"},
 	}
 }
 

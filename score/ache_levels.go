@@ -30,7 +30,7 @@ import (
 const acheLevels = 3
 
 func acheLevelsSettings() []Setting {
-	return append(acheSettings(false), Setting{Name: "ways", Default: 20000, Min: 1, Max: 1e6, Line: "pages fetched last through which the way back leads"})
+	return append(acheSettings(false), Setting{Name: "ways", Default: 20000, Min: 1, Max: 1e6, Whole: true, Line: "pages fetched last through which the way back leads"})
 }
 
 func newACHELevels(o Options) (Scorer, error) {

@@ -75,8 +75,8 @@ func aggarwalSettings() []Setting {
 		{Name: "links", Default: 1, Max: 100, Line: "weight of the pages that hold the link"},
 		{Name: "sibling", Default: 1, Max: 100, Line: "weight of what was fetched from the same page"},
 		{Name: "significance", Default: 2, Max: 100, Line: "t: deviations from which a word counts"},
-		{Name: "words", Default: 32, Min: 1, Max: 200, Line: "words of a page that count"},
-		{Name: "every", Default: 50, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "words", Default: 32, Min: 1, Max: 200, Whole: true, Line: "words of a page that count"},
+		{Name: "every", Default: 50, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 		{Name: "journal", Default: 64, Min: 0.001, Max: 4096, Line: "MiB of links whose holders are counted; others are not"},
 	}
 }

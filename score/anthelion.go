@@ -78,8 +78,8 @@ func anthelionSettings() []Setting {
 	return []Setting{
 		{Name: "lambda", Default: 0.1, Max: 1, Line: "λ: chance of a random host"},
 		{Name: "decay", Default: 1000, Min: 1, Max: 1e9, Line: "pages after which λ is half of it"},
-		{Name: "value", Default: 3, Max: 4, Line: "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "value", Default: 3, Max: 4, Whole: true, Line: "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -79,22 +78,16 @@ func apprenticeSettings(tempered bool) []Setting {
 	}
 	return append(apprentice.Settings(tempered), []Setting{
 		{Name: "inherit", Default: inherit, Max: 100, Line: "weight of the log odds of R(u), which the apprentice as printed does not look at"},
-		{Name: "weigh", Default: weigh, Max: 1, Line: "1 fits the weights of evidence and of R(u) to how well they predicted R(v) so far; 0 keeps their weights"},
+		{Name: "weigh", Default: weigh, Max: 1, Whole: true, Line: "1 fits the weights of evidence and of R(u) to how well they predicted R(v) so far; 0 keeps their weights"},
 		{Name: "trust", Max: 1, Line: "with weigh = 1, the weight of evidence that has predicted nothing yet"},
-		{Name: "online", Default: 1, Max: 1, Line: "0 learns nothing: the model given is used as it is"},
-		{Name: "start", Default: 50, Min: 1, Max: 1e6, Line: "pages before it is trained first"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages from one training to the next"},
+		{Name: "online", Default: 1, Max: 1, Whole: true, Line: "0 learns nothing: the model given is used as it is"},
+		{Name: "start", Default: 50, Min: 1, Max: 1e6, Whole: true, Line: "pages before it is trained first"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages from one training to the next"},
 	}...)
 }
 
 func newApprentice(o Options) (Scorer, error) {
-	features, learner, err := apprentice.New(apprentice.Options{Set: o.Set, Analyzer: o.Analyzer})
-	if err != nil {
-		return nil, err
-	}
-	if err := setting.Whole(o.Set, "online", "start", "every"); err != nil {
-		return nil, err
-	}
+	features, learner := apprentice.New(apprentice.Options{Set: o.Set, Analyzer: o.Analyzer})
 	a := &apprenticeScorer{
 		features: features, learner: learner, page: o.Page,
 		online: o.set("online") >= 0.5, start: int(o.set("start")), every: int(o.set("every")), weighs: o.set("weigh") >= 0.5,

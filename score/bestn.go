@@ -36,7 +36,7 @@ type bestN struct {
 var _ Scorer = (*bestN)(nil)
 
 func bestNSettings() []Setting {
-	return append(weightSettings(), Setting{Name: "batch", Default: 256, Min: 1, Max: 256, Line: "N: pages fetched before the links found on them compete"})
+	return append(weightSettings(), Setting{Name: "batch", Default: 256, Min: 1, Max: 256, Whole: true, Line: "N: pages fetched before the links found on them compete"})
 }
 
 func newBestN(o Options) (Scorer, error) {

@@ -44,16 +44,16 @@ var (
 func chainSettings() []Setting {
 	return []Setting{
 		viterbiSetting(),
-		{Name: "literal", Max: 1, Line: "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
-		{Name: "bias", Max: 1, Line: "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
-		{Name: "shortest", Max: 1, Line: "1 goes by the shortest of the paths to a page that waits, as printed; 0 by the one whose belief ranks highest"},
-		{Name: "observe", Max: 1, Line: "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
+		{Name: "literal", Max: 1, Whole: true, Line: "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
+		{Name: "bias", Max: 1, Whole: true, Line: "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
+		{Name: "shortest", Max: 1, Whole: true, Line: "1 goes by the shortest of the paths to a page that waits, as printed; 0 by the one whose belief ranks highest"},
+		{Name: "observe", Max: 1, Whole: true, Line: "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
 		orderSetting(),
 	}
 }
 
 func viterbiSetting() Setting {
-	return Setting{Name: "viterbi", Max: 1, Line: "1 follows the best path alone; 0 joins all paths (marginal)"}
+	return Setting{Name: "viterbi", Max: 1, Whole: true, Line: "1 follows the best path alone; 0 joins all paths (marginal)"}
 }
 
 func newChain(kind model.Kind) func(Options) (Scorer, error) {

@@ -33,7 +33,7 @@ var _ Scorer = (*craw4llm)(nil)
 
 func craw4llmSettings() []Setting {
 	return []Setting{
-		{Name: "of", Default: 1, Max: 2, Line: "of several pages that hold a link: 0 the first, 1 the one of least quality, 2 their mean"},
+		{Name: "of", Default: 1, Max: 2, Whole: true, Line: "of several pages that hold a link: 0 the first, 1 the one of least quality, 2 their mean"},
 		journalSetting(),
 	}
 }

@@ -30,8 +30,8 @@ var _ Scorer = (*fish)(nil)
 
 func fishSettings() []Setting {
 	return []Setting{
-		{Name: "width", Default: 3, Max: 1e6, Line: "links that an irrelevant page passes on; a relevant one half as many again"},
-		{Name: "depth", Default: 3, Min: 1, Max: 50, Line: "links from the last relevant page at which a path ends"},
+		{Name: "width", Default: 3, Max: 1e6, Whole: true, Line: "links that an irrelevant page passes on; a relevant one half as many again"},
+		{Name: "depth", Default: 3, Min: 1, Max: 50, Whole: true, Line: "links from the last relevant page at which a path ends"},
 	}
 }
 

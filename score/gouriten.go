@@ -62,9 +62,9 @@ var _ Scorer = (*gouriten)(nil)
 
 func gouritenSettings() []Setting {
 	return []Setting{
-		{Name: "by", Default: allEstimates, Max: allEstimates, Line: "the estimate: 0 mean, 1 highest, 2 sum, 3 anchors, 4 second level, 5 regression, 6 what a bandit chooses"},
+		{Name: "by", Default: allEstimates, Max: allEstimates, Whole: true, Line: "the estimate: 0 mean, 1 highest, 2 sum, 3 anchors, 4 second level, 5 regression, 6 what a bandit chooses"},
 		{Name: "epsilon", Default: 0.1, Max: 1, Line: "ε: chance of an estimate at random"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which the bandit chooses and all that waits is scored anew"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages after which the bandit chooses and all that waits is scored anew"},
 		journalSetting(),
 	}
 }

@@ -88,8 +88,8 @@ type hotWords struct {
 
 func hotSettings() []Setting {
 	return []Setting{
-		{Name: "hot", Max: 1, Line: "1 puts links with words of the topic, and those near relevant pages, before all others"},
-		{Name: "within", Default: 3, Max: 50, Line: "links from a relevant page at which a link is hot"},
+		{Name: "hot", Max: 1, Whole: true, Line: "1 puts links with words of the topic, and those near relevant pages, before all others"},
+		{Name: "within", Default: 3, Max: 50, Whole: true, Line: "links from a relevant page at which a link is hot"},
 	}
 }
 

@@ -58,11 +58,11 @@ var (
 )
 
 func neighboursSetting() Setting {
-	return Setting{Name: "neighbours", Default: 5, Min: 1, Max: 1000, Line: "nearest training pages that tell what a page is like"}
+	return Setting{Name: "neighbours", Default: 5, Min: 1, Max: 1000, Whole: true, Line: "nearest training pages that tell what a page is like"}
 }
 
 func hmmSettings(centroid, anchor bool) []Setting {
-	s := []Setting{neighboursSetting(), {Name: "raw", Max: 1, Line: "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
+	s := []Setting{neighboursSetting(), {Name: "raw", Max: 1, Whole: true, Line: "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
 	switch {
 	case !centroid:
 		return append(s, orderSetting())

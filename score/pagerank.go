@@ -32,8 +32,8 @@ var _ Scorer = (*pageRank)(nil)
 func pageRankSettings() []Setting {
 	return append(hotSettings(),
 		Setting{Name: "d", Default: 0.9, Max: 0.99, Line: "share of its rank that a page passes on"},
-		Setting{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages from one computation to the next"},
-		Setting{Name: "iterations", Default: 20, Min: 1, Max: 1000, Line: "of a computation, from the ranks of the last one"},
+		Setting{Name: "every", Default: 100, Min: 1, Max: 1e6, Whole: true, Line: "pages from one computation to the next"},
+		Setting{Name: "iterations", Default: 20, Min: 1, Max: 1000, Whole: true, Line: "of a computation, from the ranks of the last one"},
 		journalSetting(),
 	)
 }

@@ -35,15 +35,15 @@ var (
 
 func pathLearnerSettings() []Setting {
 	return append(guideSettings(),
-		Setting{Name: "join", Max: 2, Line: "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
+		Setting{Name: "join", Max: 2, Whole: true, Line: "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
 		journalSetting())
 }
 
 // guideSettings are those of every scorer that follows a Guide.
 func guideSettings() []Setting {
 	return []Setting{
-		{Name: "printed", Max: 1, Line: "1 takes the rewards as printed; 0 discounts them by the distance to the goal (vstd)"},
-		{Name: "endless", Max: 1, Line: "1 ignores that paths end at goals and wrong turns, as printed rewards do; 0 counts how often they go on"},
+		{Name: "printed", Max: 1, Whole: true, Line: "1 takes the rewards as printed; 0 discounts them by the distance to the goal (vstd)"},
+		{Name: "endless", Max: 1, Whole: true, Line: "1 ignores that paths end at goals and wrong turns, as printed rewards do; 0 counts how often they go on"},
 	}
 }
 

@@ -55,9 +55,9 @@ var _ Scorer = (*adaptivePaths)(nil)
 
 func adaptivePathsSettings() []Setting {
 	return append(guideSettings(),
-		Setting{Name: "critic", Max: 1, Line: "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
+		Setting{Name: "critic", Max: 1, Whole: true, Line: "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
 		Setting{Name: "k", Default: 4, Min: 0.001, Max: 1e6, Line: "links that the rating before counts as, against those seen"},
-		Setting{Name: "every", Default: 5, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew, and later a twentieth of the pages so far"})
+		Setting{Name: "every", Default: 5, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew, and later a twentieth of the pages so far"})
 }
 
 func newAdaptivePaths(o Options) (Scorer, error) {

@@ -41,7 +41,7 @@ var (
 func qValueSettings() []Setting {
 	return []Setting{
 		{Name: "gamma", Default: 0.5, Max: 0.99, Line: "γ: what a page is worth that is one link later"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 	}
 }
 

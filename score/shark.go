@@ -44,7 +44,7 @@ func sharkSettings(gamma float64) []Setting {
 		{Name: "delta", Default: 0.5, Max: 1, Line: "δ: what is left of a similarity after one link"},
 		{Name: "beta", Default: 0.8, Max: 1, Line: "β: share of the anchor against its surroundings"},
 		{Name: "floor", Max: 1, Line: "similarities up to this count as none"},
-		{Name: "depth", Default: 3, Min: 1, Max: 50, Line: "links from the last similar page at which a path ends"},
+		{Name: "depth", Default: 3, Min: 1, Max: 50, Whole: true, Line: "links from the last similar page at which a path ends"},
 	}
 }
 

@@ -75,8 +75,8 @@ func spidersSettings() []Setting {
 		{Name: "theta", Default: 2, Min: 0.01, Max: 1e6, Line: "θ: energy at which an agent splits; it begins with half of it"},
 		{Name: "cost", Default: 0.1, Max: 1e6, Line: "energy that a page costs"},
 		{Name: "mutation", Default: 0.25, Max: 10, Line: "weights of a young agent differ by up to this"},
-		{Name: "agents", Default: 64, Min: 1, Max: 10000, Line: "at most"},
-		{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "agents", Default: 64, Min: 1, Max: 10000, Whole: true, Line: "at most"},
+		{Name: "every", Default: 100, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 	}
 }
 

@@ -77,10 +77,10 @@ func tagPathSettings() []Setting {
 	return []Setting{
 		{Name: "c", Default: 2 * math.Sqrt2, Max: 1000, Line: "weight of what is uncertain of an arm"},
 		{Name: "merge", Default: 0.75, Max: 1, Line: "cosine from which a path joins an arm"},
-		{Name: "arms", Default: 512, Min: 1, Max: 4096, Line: "arms at most; later paths join the nearest"},
-		{Name: "first", Default: 1, Max: 1, Line: "1 puts links whose address looks wanted before all others"},
+		{Name: "arms", Default: 512, Min: 1, Max: 4096, Whole: true, Line: "arms at most; later paths join the nearest"},
+		{Name: "first", Default: 1, Max: 1, Whole: true, Line: "1 puts links whose address looks wanted before all others"},
 		{Name: "unlock", Default: 1, Max: 1000, Line: "reward for a new link whose address looks wanted, against that of a relevant page"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 	}
 }
 

@@ -38,8 +38,8 @@ var (
 
 func thompsonSettings() []Setting {
 	return []Setting{
-		{Name: "mean", Max: 1, Line: "1 takes the mean (1+good)/(2+good+bad) instead of a sample"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "mean", Max: 1, Whole: true, Line: "1 takes the mean (1+good)/(2+good+bad) instead of a sample"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 	}
 }
 

@@ -53,13 +53,13 @@ var _ Scorer = (*tres)(nil)
 
 func tresSettings() []Setting {
 	return []Setting{
-		{Name: "warm-up", Default: 300, Max: 1e6, Line: "pages in random order at the start"},
+		{Name: "warm-up", Default: 300, Max: 1e6, Whole: true, Line: "pages in random order at the start"},
 		{Name: "gamma", Default: 0.99, Max: 0.999, Line: "γ: what a page is worth that is one link later"},
 		{Name: "rate", Default: 0.001, Min: 1e-6, Max: 0.1, Line: "step of the training"},
-		{Name: "batch", Default: 16, Min: 1, Max: 1024, Line: "examples that are learnt from after a page"},
-		{Name: "memory", Default: 2000, Min: 1, Max: 1e6, Line: "last pages from which they are drawn"},
-		{Name: "renew", Default: 100, Min: 1, Max: 1e6, Line: "pages after which the copy of the network is renewed"},
-		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
+		{Name: "batch", Default: 16, Min: 1, Max: 1024, Whole: true, Line: "examples that are learnt from after a page"},
+		{Name: "memory", Default: 2000, Min: 1, Max: 1e6, Whole: true, Line: "last pages from which they are drawn"},
+		{Name: "renew", Default: 100, Min: 1, Max: 1e6, Whole: true, Line: "pages after which the copy of the network is renewed"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Whole: true, Line: "pages after which all that waits is scored anew"},
 	}
 }
 

@@ -44,8 +44,8 @@ var _ Scorer = (*tunnel)(nil)
 func tunnelSettings() []Setting {
 	return []Setting{
 		{Name: "share", Default: 0.95, Min: 0.01, Max: 1, Line: "share of the relevant pages met that the cut-off would have kept"},
-		{Name: "first", Default: 5, Max: tunnelMost, Line: "cut-off until ten relevant pages were met"},
-		{Name: "most", Default: 12, Max: tunnelMost, Line: "cut-off at most"},
+		{Name: "first", Default: 5, Max: tunnelMost, Whole: true, Line: "cut-off until ten relevant pages were met"},
+		{Name: "most", Default: 12, Max: tunnelMost, Whole: true, Line: "cut-off at most"},
 	}
 }
 

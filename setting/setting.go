@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/spelling"
@@ -16,12 +17,26 @@ import (
 type Setting struct {
 	Name              string
 	Default, Min, Max float64
+	Whole             bool   // it counts something or numbers choices: no fractions
 	Line              string // what it means, for people, in one line
+}
+
+// Wrong is why the setting cannot have a value: "is outside 0…1000", "is no whole number in
+// 0…1000", or "".
+func (s Setting) Wrong(v float64) string {
+	plain := func(bound float64) string { return strconv.FormatFloat(bound, 'f', -1, 64) }
+	switch {
+	case !(v >= s.Min && v <= s.Max): // NaN is outside as well
+		return fmt.Sprintf("is outside %s…%s", plain(s.Min), plain(s.Max))
+	case s.Whole && v != math.Trunc(v):
+		return fmt.Sprintf("is no whole number in %s…%s", plain(s.Min), plain(s.Max))
+	}
+	return ""
 }
 
 // Complete returns a value for each setting: the one that set has, or else the
 // default. The error names a value out of range, or a name that is no setting, and
-// says what can be given. set is not changed.
+// says what can be given, also for a fraction where a whole number is wanted. set is not changed.
 func Complete(settings []Setting, set map[string]float64) (map[string]float64, error) {
 	all := make(map[string]float64, len(settings))
 	for _, s := range settings {
@@ -33,8 +48,8 @@ func Complete(settings []Setting, set map[string]float64) (map[string]float64, e
 			return nil, fmt.Errorf("there is no setting %q%s; it has %s", name, Near(settings, name), Names(settings))
 		}
 		s, v := settings[i], set[name]
-		if !(v >= s.Min && v <= s.Max) {
-			return nil, fmt.Errorf("setting %s = %v: give a number in %v…%v", name, v, s.Min, s.Max)
+		if wrong := s.Wrong(v); wrong != "" {
+			return nil, fmt.Errorf("setting %s = %v %s", name, v, wrong)
 		}
 		all[name] = v
 	}
@@ -60,15 +75,4 @@ func Near(settings []Setting, name string) string {
 		names = append(names, s.Name)
 	}
 	return spelling.Hint(name, names)
-}
-
-// Whole returns an error if the value of one of the names is a fraction: those
-// settings count something or number choices.
-func Whole(set map[string]float64, names ...string) error {
-	for _, name := range names {
-		if v := set[name]; v != math.Trunc(v) {
-			return fmt.Errorf("setting %s = %v: give a whole number", name, v)
-		}
-	}
-	return nil
 }

@@ -27,8 +27,8 @@ func chainFitters() []Fitter {
 
 func chainSettings() []Setting {
 	return []Setting{
-		{Name: "self", Line: "1 compares targets with themselves too, as the paper does: then only they have a cosine of 1", Default: 0, Min: 0, Max: 1},
-		{Name: "any-address", Line: "1 asks whether any address on the page holds a keyword, as the paper does; 0 asks it of the one link that leads on", Default: 0, Min: 0, Max: 1},
+		{Name: "self", Line: "1 compares targets with themselves too, as the paper does: then only they have a cosine of 1", Default: 0, Min: 0, Max: 1, Whole: true},
+		{Name: "any-address", Line: "1 asks whether any address on the page holds a keyword, as the paper does; 0 asks it of the one link that leads on", Default: 0, Min: 0, Max: 1, Whole: true},
 	}
 }
 

@@ -16,13 +16,13 @@ func contextFitters() []Fitter {
 	return []Fitter{{
 		Kind: model.ContextGraph, Line: "the layer of a page, by naive Bayes over its words", Pages: true, Stateless: true, fit: fitContextGraph,
 		Settings: []Setting{
-			{Name: "layers", Line: "beyond the targets", Default: 4, Min: 1, Max: 49},
-			{Name: "nodes", Line: "of a layer that are learnt from, the first found", Default: 300, Min: 1, Max: 1e6},
-			{Name: "top", Line: "words of a page that count, those of highest tf·idf", Default: 40, Min: 1, Max: 1e6},
-			{Name: "words", Line: "training pages a word must be on to count", Default: 3, Min: 1, Max: 1e6},
-			{Name: "background", Line: "1 takes idf from the table of English, 0 from the training pages", Default: 1, Max: 1},
-			{Name: "states", Line: "1 learns hops to the nearest target in the place of the layer in which a page was found", Max: 1},
-			{Name: "uniform", Line: "1 holds all layers equally likely before a page is read, 0 by their pages", Max: 1},
+			{Name: "layers", Line: "beyond the targets", Default: 4, Min: 1, Max: 49, Whole: true},
+			{Name: "nodes", Line: "of a layer that are learnt from, the first found", Default: 300, Min: 1, Max: 1e6, Whole: true},
+			{Name: "top", Line: "words of a page that count, those of highest tf·idf", Default: 40, Min: 1, Max: 1e6, Whole: true},
+			{Name: "words", Line: "training pages a word must be on to count", Default: 3, Min: 1, Max: 1e6, Whole: true},
+			{Name: "background", Line: "1 takes idf from the table of English, 0 from the training pages", Default: 1, Max: 1, Whole: true},
+			{Name: "states", Line: "1 learns hops to the nearest target in the place of the layer in which a page was found", Max: 1, Whole: true},
+			{Name: "uniform", Line: "1 holds all layers equally likely before a page is read, 0 by their pages", Max: 1, Whole: true},
 		},
 	}}
 }

@@ -21,10 +21,10 @@ var ErrNoWords = errors.New("the training pages share no words: none is on as ma
 // markovFitters fit hidden Markov models of first and second order: states are
 // hop distances, and what is seen of a page is the cluster of its words.
 func markovFitters() []Fitter {
-	words := Setting{Name: "words", Line: "training pages a word must be on to count", Default: 3, Min: 1, Max: 1e6}
+	words := Setting{Name: "words", Line: "training pages a word must be on to count", Default: 3, Min: 1, Max: 1e6, Whole: true}
 	clusters := []Setting{
-		{Name: "clusters", Line: "clusters of pages; 0 = chosen by the data (X-means)", Default: 10, Max: 1000},
-		{Name: "most-clusters", Line: "when the data choose", Default: 50, Min: 1, Max: 1000},
+		{Name: "clusters", Line: "clusters of pages; 0 = chosen by the data (X-means)", Default: 10, Max: 1000, Whole: true},
+		{Name: "most-clusters", Line: "when the data choose", Default: 50, Min: 1, Max: 1000, Whole: true},
 		words,
 	}
 	return []Fitter{
@@ -37,10 +37,10 @@ func markovFitters() []Fitter {
 			Kind: model.HMM2, Line: "each hop distance by the two before it, or by one, over clusters of all pages", fit: fitHMM2,
 			Settings: append(clusters[:3:3],
 				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.SecondSmoothing, Max: 1000},
-				Setting{Name: "order", Line: "states that a state and its symbol depend on: 2, or 1 as in the primitive model that the paper compares with", Default: 2, Min: 1, Max: 2},
-				Setting{Name: "start", Line: "of Baum–Welch: 0 the counts; 1 the counts with π even, as printed; 2 all even but for a tenth by chance, so that states bear any name", Max: 2},
-				Setting{Name: "keep-order", Line: "1 ends Baum–Welch before states change their meaning; 0 lets it, as printed", Default: 1, Max: 1},
-				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, at most", Default: 5, Max: 100}),
+				Setting{Name: "order", Line: "states that a state and its symbol depend on: 2, or 1 as in the primitive model that the paper compares with", Default: 2, Min: 1, Max: 2, Whole: true},
+				Setting{Name: "start", Line: "of Baum–Welch: 0 the counts; 1 the counts with π even, as printed; 2 all even but for a tenth by chance, so that states bear any name", Max: 2, Whole: true},
+				Setting{Name: "keep-order", Line: "1 ends Baum–Welch before states change their meaning; 0 lets it, as printed", Default: 1, Max: 1, Whole: true},
+				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, at most", Default: 5, Max: 100, Whole: true}),
 		},
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -30,12 +29,12 @@ var (
 // PathSettings are the constants of kind paths, changed by FitOptions.Set.
 func PathSettings() []Setting {
 	return []Setting{
-		{Name: "dual", Default: 1, Max: 1, Line: "1 has states of pages and of links that alternate (model B), 0 one state a label (model A)"},
-		{Name: "page-tokens", Default: 10, Max: 100_000, Line: "how many of a page's first words are read (the paper has 0, 10 and 100)"},
-		{Name: "meta", Max: 1, Line: "1 reads the meta description and keywords of a page after its title, before its text"},
-		{Name: "tagged", Default: 1, Max: 1, Line: "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed"},
+		{Name: "dual", Default: 1, Max: 1, Whole: true, Line: "1 has states of pages and of links that alternate (model B), 0 one state a label (model A)"},
+		{Name: "page-tokens", Default: 10, Max: 100_000, Whole: true, Line: "how many of a page's first words are read (the paper has 0, 10 and 100)"},
+		{Name: "meta", Max: 1, Whole: true, Line: "1 reads the meta description and keywords of a page after its title, before its text"},
+		{Name: "tagged", Default: 1, Max: 1, Whole: true, Line: "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed"},
 		{Name: "gamma", Default: 0.9, Max: 1, Line: "discount of rewards"},
-		{Name: "claims", Default: 1, Max: 1, Line: "1 learns to tell goals by all their words too, with each labelled site left out in turn, for --claims of waggle forage"},
+		{Name: "claims", Default: 1, Max: 1, Whole: true, Line: "1 learns to tell goals by all their words too, with each labelled site left out in turn, for --claims of waggle forage"},
 	}
 }
 
@@ -59,14 +58,7 @@ func CheckPathOptions(o FitOptions) error {
 // pathOptions puts the defaults in force. What counts words, or says which model,
 // is no fraction.
 func pathOptions(o FitOptions) (FitOptions, error) {
-	o, err := pathFitters()[0].options(o)
-	if err != nil {
-		return o, err
-	}
-	if err := setting.Whole(o.Set, "dual", "page-tokens", "meta", "tagged", "claims"); err != nil {
-		return o, fmt.Errorf("kind %s: %w", model.PathLearner, err)
-	}
-	return o, nil
+	return pathFitters()[0].options(o)
 }
 
 // maxPathStates bounds the states of pages: each has one of links beside it, and

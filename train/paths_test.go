@@ -228,7 +228,7 @@ func TestFitPaths(t *testing.T) {
 		t.Errorf("links alone need no record: %v", err)
 	}
 	for name, v := range map[string]float64{"dual": 0.7, "page-tokens": 1.5, "tagged": 0.5} {
-		if err := CheckPathOptions(FitOptions{Set: map[string]float64{name: v}}); err == nil || !strings.Contains(err.Error(), "give a whole number") {
+		if err := CheckPathOptions(FitOptions{Set: map[string]float64{name: v}}); err == nil || !strings.Contains(err.Error(), "is no whole number") {
 			t.Errorf("%s = %v: %v", name, v, err)
 		}
 	}

@@ -211,7 +211,7 @@ func TestFitErrors(t *testing.T) {
 		{"rlspider", g, nil, FitOptions{States: 4}, "know no hop distances"},
 		{"crf", g, list, FitOptions{Variance: -1}, "variance -1: give"},
 		{"crf", g, list, FitOptions{Set: map[string]float64{"clusters": 3}}, `no setting "clusters"`},
-		{"hmm", g, nil, FitOptions{Set: map[string]float64{"clusters": -3}}, "kind hmm: setting clusters = -3: give a number in 0…1000"},
+		{"hmm", g, nil, FitOptions{Set: map[string]float64{"clusters": -3}}, "kind hmm: setting clusters = -3 is outside 0…1000"},
 		{"crf", &Graph{Topic: g.Topic, Nodes: slices.Repeat([]Node{{State: 3, Page: &web.Page{}}}, 2)}, []Sequence{{Nodes: []int32{0, 1}, Edges: []int32{0}}}, FitOptions{}, "a target's state"},
 	} {
 		f, err := Fit(t.Context(), model.Kind(c.kind), c.g, c.list, c.o)

@@ -20,10 +20,10 @@ func spiderFitters() []Fitter {
 		Kind: model.RLSpider, Line: "what a link is worth in targets to come, by naive Bayes over its words", Pages: true, Stateless: true, fit: fitSpider,
 		Settings: []Setting{
 			{Name: "gamma", Line: "γ: what a target is worth one fetch later", Default: 0.5, Max: 0.95},
-			{Name: "bins", Line: "classes of links by what they are worth", Default: 3, Min: 2, Max: 100},
-			{Name: "words", Line: "training links a word must be on to count", Default: 3, Min: 1, Max: 1e6},
-			{Name: "outside", Line: "1 learns from links out of the graph too, as worth nothing; for graphs that hold whole sites", Max: 1},
-			{Name: "uniform", Line: "1 holds all bins equally likely before a link is read, 0 by their links", Max: 1},
+			{Name: "bins", Line: "classes of links by what they are worth", Default: 3, Min: 2, Max: 100, Whole: true},
+			{Name: "words", Line: "training links a word must be on to count", Default: 3, Min: 1, Max: 1e6, Whole: true},
+			{Name: "outside", Line: "1 learns from links out of the graph too, as worth nothing; for graphs that hold whole sites", Max: 1, Whole: true},
+			{Name: "uniform", Line: "1 holds all bins equally likely before a link is read, 0 by their links", Max: 1, Whole: true},
 		},
 	}}
 }

@@ -53,27 +53,30 @@ func Hint(name string, known []string) string {
 	return "; near names: " + strings.Join(names, ", ")
 }
 
-// Distance is the number of letters to insert, remove or change to make b of a
-// (Levenshtein), as a share of the longer one.
+// Distance is the number of letters to insert, remove or change, and of neighbours to
+// exchange, to make b of a (optimal string alignment), as a share of the longer one.
 func Distance(a, b string) float64 {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 200 || len(y) > 200 || len(x) == 0 || len(y) == 0 {
 		return 1
 	}
-	row := make([]int, len(y)+1) // [len(y)+1], of the letters of x so far
+	// [len(y)+1] of the letters of x so far, of those before the last, and before that
+	row, before, earlier := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range x {
-		diagonal := row[0]
+		earlier, before, row = before, row, earlier
 		row[0] = i + 1
 		for j := range y {
-			change := diagonal
+			change := before[j]
 			if x[i] != y[j] {
 				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			row[j+1] = min(change, row[j]+1, before[j+1]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], earlier[j-1]+1)
+			}
 		}
 	}
 	return float64(row[len(y)]) / float64(max(len(x), len(y)))

@@ -35,7 +35,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want float64
-	}{{"bee", "bee", 0}, {"bee", "bees", 0.25}, {"bee", "ant", 1}, {"", "bee", 1}, {strings.Repeat("b", 201), "b", 1}} {
+	}{{"bee", "bee", 0}, {"bee", "bees", 0.25}, {"bee", "ant", 1}, {"pfd", "pdf", 1. / 3}, {"abc", "cab", 2. / 3}, {"", "bee", 1}, {strings.Repeat("b", 201), "b", 1}} {
 		if got := Distance(c.a, c.b); got != c.want {
 			t.Errorf("%.9s and %s: %v, want %v", c.a, c.b, got, c.want)
 		}
