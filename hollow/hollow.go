@@ -58,7 +58,7 @@ type kind struct {
 	endTerms     int32
 	// requests are phrases of which one at the beginning of a leaf stands for a title, on a page of
 	// fewer than few terms; demands are such phrases on a page with a field for a password, and notices
-	// those that stand for a title and for text.
+	// those that stand for a title and for text; all three are inOrder.
 	requests, demands, notices []string
 	few                        int32
 	// number is below how many terms a leaf that begins with the number of an error stands for a title
@@ -85,13 +85,13 @@ var kinds = []kind{
 		"access is denied", "verifying your browser", "verifying you are human", "security verification", "request rejected",
 		"the request could not be satisfied", "unusual traffic", "you are being rate limited", "web page blocked",
 		"zugriff verweigert", "accès refusé", "acceso denegado", "доступ запрещен", "доступ запрещён", "アクセスが拒否されました", "访问被拒绝",
-	}, few: maxBegging, notices: []string{
+	}, few: maxBegging, notices: inOrder(
 		"please enable js and disable any ad blocker", "checking your browser", "verifying you are human", "verify you are human",
 		"verify that you are human", "please verify you are a human", "please verify that you are not a robot", "confirm you are not a robot",
 		"confirm that you are not a robot", "enable javascript and cookies to continue", "our systems have detected unusual traffic", "sorry, you have been blocked",
 		"you have been blocked", "performing security verification", "please complete the security check", "we have detected unusual activity",
 		"we've detected unusual activity",
-	}},
+	)},
 	{reason: web.ReasonNotFound, terms: maxNotFound, title: append(notFoundTitles(),
 		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
 		"file not found", "the page cannot be found", "page does not exist", "this page does not exist", "page unavailable",
@@ -102,14 +102,14 @@ var kinds = []kind{
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
 		"not found (#404", "the page you were looking for doesn't exist", "the page you were looking for doesn't exist (404",
 	), ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
-		endTerms: maxTelling, few: maxTelling, notices: append(notFoundNotices(),
+		endTerms: maxTelling, few: maxTelling, notices: inOrder(append(notFoundNotices(),
 			"page not found", "no such page", "the page you requested", "the page you are looking for", "the page you're looking for", "the page you were looking for",
 			"the requested page could not be found", "the requested url was not found", "this page could not be found", "sorry, the page", "sorry, this page",
 			"sorry, we couldn't find", "sorry, we could not find", "we couldn't find the page", "we can't find the page", "oops! that page can't be found",
 			"it looks like nothing was found at this location", "there is currently no text in this page",
 			"die gewünschte seite", "die angeforderte seite", "la page demandée", "la page que vous", "la página solicitada", "la página que", "запрашиваемая страница",
 			"お探しのページ", "您访问的页面",
-		), number: maxError},
+		)...), number: maxError},
 	{reason: web.ReasonParked, terms: maxParked, hints: []string{"domain", "dominio", "parked", "домен", "ドメイン", "域名", "sponsored listings"}, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
 		"this domain is parked", "domain is parked", "parked free", "this domain has expired", "the domain has expired",
@@ -123,7 +123,7 @@ var kinds = []kind{
 		"account suspended", "this account has been suspended", "welcome to nginx", "iis windows server", "default web site page",
 		"apache2 debian default page", "apache2 ubuntu default page", "domain default page", "future home of something quite cool",
 	}},
-	{reason: web.ReasonConsent, terms: maxConsent, title: append(wordsOf(func(w wallWords) []string { return w.consent }),
+	{reason: web.ReasonConsent, terms: maxConsent, sole: true, title: append(wordsOf(func(w wallWords) []string { return w.consent }),
 		"before you continue", "we value your privacy", "your privacy choices", "cookie consent", "we use cookies",
 		"consent", "your consent", "privacy settings", "your data, your choice",
 		"wir schätzen ihre privatsphäre", "datenschutzeinstellungen", "ihre einwilligung", "bevor sie fortfahren", "cookie-einstellungen",
@@ -138,17 +138,17 @@ var kinds = []kind{
 		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
 		"lost password", "forgot password", "forgot your password", "forgotten password", "password reset", "reset password", "reset your password",
 		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
-	), ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: []string{
+	), ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: inOrder(
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
-	}, demands: []string{
+	), demands: inOrder(
 		"login required", "password required", "authentication required", "this content is password protected", "this page is password protected",
-	}, notices: append(wordsOf(func(w wallWords) []string { return w.needed }),
+	), notices: inOrder(append(wordsOf(func(w wallWords) []string { return w.needed }),
 		"you must be logged in to", "you need to be logged in to", "you must log in to", "you need to log in to", "this article is for members", "this content is for members",
 		"this post is for paid", "this post is for paying", "you do not have permission to view this page", "you do not have permission to access this page",
 		"you are not authorized to view this page", "you are not authorized to access this page", "log in to continue", "sign in to continue", "subscribe to continue reading",
 		"sie müssen sich anmelden", "sie müssen angemeldet sein", "vous devez être connecté", "debe iniciar sesión", "debes iniciar sesión", "необходимо войти",
 		"ログインしてください", "请先登录",
-	), alone: maxField, text: append(wordsOf(func(w wallWords) []string { return w.password }),
+	)...), alone: maxField, text: append(wordsOf(func(w wallWords) []string { return w.password }),
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
 	)},
 }
@@ -161,20 +161,21 @@ func Reason(p *web.Page) web.Reason {
 			return ""
 		}
 	}
-	title, headings := titleParts(p), headingParts(p)
+	title, headings, openings := titleParts(p), headingParts(p), openingsOf(p)
 	text := ""
 	for _, k := range kinds {
 		field := p.Password && k.alone > 0
 		if terms >= k.terms && !(field && terms < maxForm) {
 			continue
 		}
-		notice := terms < k.few && begins(p, k.notices) || terms < k.number && numbered(p)
-		told := notice || k.title == nil || k.in(title, terms) || k.in(headings, terms) && !(k.sole && len(headings) > 1) ||
-			field && p.PasswordAlone && terms < k.alone || terms < k.few && begins(p, k.requests) || field && begins(p, k.demands)
+		notice := terms < k.few && begins(openings, k.notices) || terms < k.number && numbered(openings)
+		walled := k.reason == web.ReasonConsent && terms < maxBegging && asksForCookies(title, headings, openings)
+		told := notice || walled || k.title == nil || k.in(title, terms) || k.in(headings, terms) && !(k.sole && len(headings) > 1) ||
+			field && p.PasswordAlone && terms < k.alone || terms < k.few && begins(openings, k.requests) || field && begins(openings, k.demands)
 		if !told {
 			continue
 		}
-		if k.text != nil && !field && !notice {
+		if k.text != nil && !field && !notice && !walled {
 			if text == "" {
 				text = lowerText(p)
 			}
@@ -214,18 +215,39 @@ func (k *kind) says(text string) bool {
 	return (k.hints == nil || slices.ContainsFunc(k.hints, in)) && slices.ContainsFunc(k.text, in)
 }
 
-// begins tells whether a leaf begins with one of some phrases.
-func begins(p *web.Page, phrases []string) bool {
-	return len(phrases) > 0 && slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
-		text := tidy(l.Text[:min(len(l.Text), maxBeg)])
-		return slices.ContainsFunc(phrases, func(s string) bool { return strings.HasPrefix(text, s) })
+// openingsOf are the beginnings of the leaves, tidy.
+func openingsOf(p *web.Page) []string {
+	out := make([]string, len(p.Leaves))
+	for i, l := range p.Leaves {
+		out[i] = tidy(l.Text[:min(len(l.Text), maxBeg)])
+	}
+	return out
+}
+
+// begins tells whether a leaf begins with one of some phrases, which are in order.
+func begins(openings, phrases []string) bool {
+	return len(phrases) > 0 && slices.ContainsFunc(openings, func(text string) bool {
+		// Of phrases of which none begins another, the last one up to the text alone may begin it.
+		i, whole := slices.BinarySearch(phrases, text)
+		return whole || i > 0 && strings.HasPrefix(text, phrases[i-1])
 	})
 }
 
+// inOrder are phrases in order, without those that another one begins.
+func inOrder(phrases ...string) (out []string) {
+	slices.Sort(phrases)
+	for _, s := range phrases {
+		if len(out) == 0 || !strings.HasPrefix(s, out[len(out)-1]) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // numbered tells whether a leaf begins with the word error and a number.
-func numbered(p *web.Page) bool {
-	return slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
-		number, ok := strings.CutPrefix(tidy(l.Text[:min(len(l.Text), maxBeg)]), "error ")
+func numbered(openings []string) bool {
+	return slices.ContainsFunc(openings, func(text string) bool {
+		number, ok := strings.CutPrefix(text, "error ")
 		return ok && number != "" && '0' <= number[0] && number[0] <= '9'
 	})
 }
