@@ -161,7 +161,11 @@ func Reason(p *web.Page) web.Reason {
 			return ""
 		}
 	}
-	title, headings, openings := titleParts(p), headingParts(p), openingsOf(p)
+	title, headings := titleParts(p), headingParts(p)
+	var openings []string
+	if terms < maxBegging || p.Password { // what looks at them wants few terms, or a field for a password
+		openings = openingsOf(p)
+	}
 	text := ""
 	for _, k := range kinds {
 		field := p.Password && k.alone > 0

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,6 +105,39 @@ func (j *Job) Unjudged(c collection.Collection) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// Otherwise are the settings, by path, that a job file gives otherwise than the log of a crawl has
+// them: lasting are those that tell that it is the job of another crawl, as no crawl that goes on
+// changes them or as it has none of the crawl's seeds.
+func (j *Job) Otherwise(c collection.Collection) (lasting, others []string) {
+	own := *j
+	own.setDefaults()
+	was := event.ReadHistory(c.EventLog()).Settings
+	named := []string{"topic.examples", "topic.negatives", "scorer.model", "scorer.wordnet", "scorer.thesaurus", "judge.critic"}
+	for _, change := range own.Diff(was) {
+		s, _ := Lookup(change.Setting)
+		switch {
+		case s.isDefault(change.New), slices.Contains(named, s.Path) && sameFiles(change.Old, change.New):
+			// the file need not give what a flag gave, nor does it name files from the same folder
+		case s.Resume >= Verdicts, s.Path == "seeds" && !slices.ContainsFunc(j.Seeds, func(seed string) bool { return strings.Contains(change.Old, strconv.Quote(seed)) }):
+			lasting = append(lasting, s.Path)
+		default:
+			others = append(others, s.Path)
+		}
+	}
+	return lasting, others
+}
+
+// sameFiles tells whether two texts of a setting name the same files, wherever they are looked for from.
+func sameFiles(a, b string) bool {
+	bases := func(text string) (names []string) {
+		for name := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+			names = append(names, path.Base(strings.Trim(name, `"`)))
+		}
+		return names
+	}
+	return slices.Equal(bases(a), bases(b))
 }
 
 // refuse says which of the changes cannot be made; nil if all can. dir is the

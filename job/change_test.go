@@ -306,3 +306,21 @@ func TestResumeTable(t *testing.T) {
 		t.Errorf("%s does not hold the table\n%s", name, want)
 	}
 }
+
+// A job file names the files of its examples from its own folder, the log from where the crawl began.
+func TestSameFiles(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{`["ex.html","https://a.example/x"]`, `["../sub/ex.html","https://a.example/x"]`, true},
+		{`["ex.html"]`, `["ex.html","more.html"]`, false},
+		{`["ex.html"]`, `["other.html"]`, false},
+		{"models/crf.model", "crf.model", true},
+		{"models/crf.model", "models/memm.model", false},
+	} {
+		if got := sameFiles(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s: %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}

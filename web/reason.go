@@ -112,7 +112,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonTrap:
 		return "traps", "its server seems to make up addresses (a crawler trap)"
 	case ReasonExtension:
-		return "other files", "its address names a file that is no page, such as a picture"
+		return "other files", "its address names a file of another kind than the job asks for, such as a picture"
 	case ReasonNoFollow:
 		return "not to be followed", "the page or the link asks crawlers not to follow it"
 	case ReasonHostQueue:

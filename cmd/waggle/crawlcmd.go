@@ -105,16 +105,17 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if err := c.check(c.AcceptLoss); err != nil {
 		return exit{exitUsage, err}
 	}
-	if c.Join != "" && !c.isAddress() && filepath.Clean(c.Join) == filepath.Clean(c.Out) {
+	if c.Join != "" && !c.isAddress() && folder.Same(c.Join, c.Out) {
 		return exit{exitUsage, fmt.Errorf("--join: %s is the folder of the crawl: name another one for the engine", c.Join)}
 	}
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}
-	if col := collection.At(c.Out); c.Join != "" && c.File != "" && !c.Resume && col.Begun() && col.OfSeveral() {
-		// What starts a worker again gives the same command.
-		fmt.Fprintf(std.err, "%s goes on by its own job file, as --resume does; %s is that of its beginning\n", event.Line(c.Out), event.Line(c.File))
-		c.Resume, c.File = true, ""
+	// What starts a worker again gives the same command.
+	if col := collection.At(c.Out); c.File != "" && col.Begun() && (c.Resume || c.Join != "" && col.OfSeveral()) {
+		if err := c.goOnByItsOwn(col, std.err); err != nil {
+			return exit{exitUsage, err}
+		}
 	}
 	return c.crawl(ctx, std, docs, nil)
 }
@@ -355,6 +356,26 @@ of what is whole: waggle repair %[1]s, then --resume (--resume --accept-loss doe
 What is lost then is listed in lost.txt.`, dir)
 }
 
+// goOnByItsOwn has a crawl go on by the job file in its folder where the one that is given as well
+// is of the same crawl, and tells so.
+func (c *crawlCmd) goOnByItsOwn(col collection.Collection, out io.Writer) error {
+	j, err := readJob(c.File)
+	if err != nil {
+		return err
+	}
+	lasting, others := j.Otherwise(col)
+	if len(lasting) > 0 {
+		return fmt.Errorf("--file %s is the job of another crawl than %s, whose own is %s: they differ in %s; leave --file out, or choose another folder",
+			c.File, c.Out, col.JobFile(), strings.Join(lasting, ", "))
+	}
+	fmt.Fprintf(out, "%s goes on by its own job file, as --resume does; %s is that of its beginning\n", event.Line(c.Out), event.Line(c.File))
+	if len(others) > 0 {
+		fmt.Fprintf(out, "What %s says otherwise is left out (%s): give flags for it\n", event.Line(c.File), strings.Join(others, ", "))
+	}
+	c.Resume, c.File = true, ""
+	return nil
+}
+
 // job makes the job of this run: of the folder when it goes on, else of the
 // job file and the flags.
 func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error) {
@@ -367,9 +388,6 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 				return nil, err
 			}
 			return c.job(col, in) // nothing was fetched: begin anew
-		}
-		if c.File != "" {
-			return nil, fmt.Errorf("--file %s: the crawl goes on by its own job file, %s: change that, or give flags", c.File, col.JobFile())
 		}
 		j, err := job.In(col)
 		if err != nil {

@@ -18,18 +18,27 @@ import (
 	"github.com/waggle-crawler/waggle/revisit"
 )
 
+// leastEvery is how often a round begins at most: each asks servers anew, and keeps a folder.
+const leastEvery = time.Second
+
 // again is `waggle crawl --again DIR`: a round of a collection, or one after another.
 func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents) error {
 	base := collection.At(c.Again)
 	switch {
 	case c.Out != "" || c.File != "" || c.Resume || c.AcceptLoss || c.Open || c.Join != "":
 		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss, --open and --join; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
-	case c.Every != nil && *c.Every <= 0:
-		return exit{exitUsage, fmt.Errorf("--every %v: give how often a round begins, such as 24h; without --every there is one round", *c.Every)}
+	case c.Every != nil && *c.Every < leastEvery:
+		return exit{exitUsage, fmt.Errorf("--every %v: give how often a round begins, such as 24h, at least %v; without --every there is one round", *c.Every, leastEvery)}
 	case !base.Begun():
 		return exit{exitUsage, fmt.Errorf("%s holds no crawl: begin one with -o %s", c.Again, c.Again)}
 	case base.Running():
 		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.Again)
+	}
+	if before, err := base.RoundsBefore(); err != nil {
+		return err
+	} else if len(before) > 0 {
+		dir := event.Line(filepath.Dir(filepath.Dir(filepath.Clean(c.Again))))
+		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
 	}
 	for {
 		began := time.Now()

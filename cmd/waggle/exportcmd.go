@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/export"
 	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 )
@@ -73,7 +74,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 	forms := export.Forms()
 	i := slices.IndexFunc(forms, func(x export.Form) bool { return x.Name == c.Form })
 	if i < 0 {
-		return exit{exitUsage, fmt.Errorf("there is no form %q; there are: %s", c.Form, exportNames())}
+		return exit{exitUsage, fmt.Errorf("there is no form %q%s; there are: %s", c.Form, spelling.Hint(c.Form, formNames()), exportNames())}
 	}
 	in := &export.Input{WithoutOptOuts: c.Without, Parser: func(col collection.Collection) (crawl.Parser, error) { return job.LinkParser(col, docs), nil }}
 	if c.Fields != "" {

@@ -22,6 +22,7 @@ import (
 	"github.com/waggle-crawler/waggle/export"
 	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
@@ -93,7 +94,7 @@ func (c *extractTableCmd) Run(ctx context.Context, std streams, docs parse.Docum
 		}
 	}
 	if !slices.Contains(export.TableForms(), form) {
-		return exit{exitUsage, fmt.Errorf("--form %s: there are: %s", form, strings.Join(export.TableForms(), ", "))}
+		return exit{exitUsage, fmt.Errorf("--form %s%s: there are: %s", form, spelling.Hint(form, export.TableForms()), strings.Join(export.TableForms(), ", "))}
 	}
 	in := &export.Input{WithoutOptOuts: c.Without, OnlyRelevant: !c.All}
 	short := withFields(in, fields, docs)
@@ -408,6 +409,9 @@ func (c *extractCheckCmd) Run(ctx context.Context, std streams, docs parse.Docum
 	fmt.Fprintln(out, "learnt on\tcompared on\tfield\tpages\twanted\tfound\tright\tprecision\trecall")
 	same, other := newTable(filled.Columns), newTable(filled.Columns)
 	unlike := 0
+	if !slices.ContainsFunc(sites, func(s string) bool { return len(bySite[s]) > c.Learn }) {
+		return exit{exitUsage, fmt.Errorf("--learn %d: no site has more pages filled in than that, so none is left to compare: fill in at least %d of one site", c.Learn, c.Learn+1)}
+	}
 	for _, site := range sites {
 		own, others := newTable(filled.Columns), newTable(filled.Columns)
 		draw := rand.New(rand.NewPCG(c.Seed, 0))

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/eval/plot"
+	"github.com/waggle-crawler/waggle/internal/spelling"
 )
 
 // CurveChart says what is drawn of a file of curves.
@@ -233,10 +234,13 @@ func chosen(what string, asked, all []string) ([]string, error) {
 	if len(asked) == 0 {
 		return all, nil
 	}
+	var out []string
 	for _, a := range asked {
+		a = strings.TrimSpace(a) // of a list with a blank after each comma
 		if !slices.Contains(all, a) {
-			return nil, fmt.Errorf("the file has no %s %q: it has %s", what, a, strings.Join(all, ", "))
+			return nil, fmt.Errorf("the file has no %s %q%s: it has %s", what, a, spelling.Hint(a, all), strings.Join(all, ", "))
 		}
+		out = append(out, a)
 	}
-	return asked, nil
+	return out, nil
 }

@@ -59,6 +59,27 @@ func WriteZipped(name string, write func(io.Writer) error) error {
 	})
 }
 
+// Same tells whether two names are those of one folder, which need not be there: written from
+// elsewhere, or through a symbolic link.
+func Same(a, b string) bool {
+	return resolved(a) == resolved(b)
+}
+
+// resolved is an absolute name without symbolic links, as far as it is there.
+func resolved(name string) string {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return filepath.Clean(name)
+	}
+	for there, rest := abs, ""; ; there, rest = filepath.Dir(there), filepath.Join(filepath.Base(there), rest) {
+		if real, err := filepath.EvalSymlinks(there); err == nil {
+			return filepath.Join(real, rest)
+		} else if filepath.Dir(there) == there {
+			return abs
+		}
+	}
+}
+
 // Between leads from the folder of a file to another folder, with slashes;
 // "" if they are the same.
 func Between(file, folder string) (string, error) {

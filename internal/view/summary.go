@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -96,6 +97,9 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		line("not recorded", "%s links lead out of the recorded web", terminal.Number(outside))
 	}
 	table("failed", failed)
+	if n := s.Statuses[http.StatusUnauthorized] + s.NotKept[web.ReasonLogin]; n > 0 {
+		line("logins", "%9s  of the pages want one: waggle help logins says how a crawl is let in", terminal.Number(n))
+	}
 	table("skipped", s.Skipped)
 	table("dropped", s.Dropped)
 	if s.Omitted > 0 {
