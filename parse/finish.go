@@ -156,7 +156,10 @@ func firstWords(s string) string {
 }
 
 // mainText joins the blocks that are content rather than navigation and
-// boilerplate; it is the whole text when no block is.
+// boilerplate. It is the whole text when no block is; when they are no more than
+// shortContent words, as a line below a list of links; and when they are less than
+// half of the words outside navigation and lists of links, as where paragraphs are
+// short.
 //
 // Source: Kohlschütter, Fankhauser, Nejdl: Boilerplate detection using shallow
 // text features (2010), algorithm 2, with nav, footer, aside, menu and select
@@ -171,6 +174,7 @@ func (w *walker) mainText(all string) string {
 	}
 	keep := make([]bool, len(blocks))
 	var none block
+	prose := 0 // words outside navigation and lists of links
 	for i := range blocks {
 		prev, next := &none, &none
 		if i > 0 {
@@ -180,6 +184,9 @@ func (w *walker) mainText(all string) string {
 			next = &blocks[i+1]
 		}
 		keep[i] = isContent(prev, &blocks[i], next)
+		if blocks[i].isProse() {
+			prose += blocks[i].words
+		}
 	}
 	for i := len(blocks) - 2; i >= 0; i-- {
 		if blocks[i].heading && !blocks[i].aside && keep[i+1] {
@@ -188,7 +195,11 @@ func (w *walker) mainText(all string) string {
 	}
 	// Kept blocks that follow one another are one piece of all.
 	var pieces []span
+	kept := 0 // words
 	for i, k := range keep {
+		if k {
+			kept += blocks[i].words
+		}
 		switch n := len(pieces); {
 		case !k:
 		case n > 0 && pieces[n-1].end == blocks[i].start:
@@ -197,10 +208,10 @@ func (w *walker) mainText(all string) string {
 			pieces = append(pieces, blocks[i].span)
 		}
 	}
-	switch len(pieces) {
-	case 0:
+	if kept <= shortContent || 2*kept < prose {
 		return all
-	case 1:
+	}
+	if len(pieces) == 1 {
 		return strings.TrimSpace(all[pieces[0].start:pieces[0].end])
 	}
 	var b strings.Builder
@@ -214,16 +225,22 @@ func (w *walker) mainText(all string) string {
 	return b.String()
 }
 
+// shortContent is the most words of a block that its length alone does not make content.
+const shortContent = 16
+
 func isContent(prev, b, next *block) bool {
 	switch {
-	case b.aside || b.linkDensity() > 0.333333:
+	case !b.isProse():
 		return false
 	case prev.linkDensity() <= 0.555556:
-		return b.words > 16 || next.words > 15 || prev.words > 4
+		return b.words > shortContent || next.words > 15 || prev.words > 4
 	default:
 		return b.words > 40 || next.words > 17
 	}
 }
+
+// isProse is false for navigation and lists of links.
+func (b *block) isProse() bool { return !b.aside && b.linkDensity() <= 0.333333 }
 
 func (b *block) linkDensity() float64 {
 	return float64(b.linkWords) / float64(max(1, b.words))

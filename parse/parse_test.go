@@ -541,3 +541,23 @@ func TestTermsOfLanguages(t *testing.T) {
 		}
 	}
 }
+
+// The main text leaves out navigation where there is text beside it, and is never one stray
+// line of a page: a button, a line below a list, one paragraph of many short ones.
+func TestMainText(t *testing.T) {
+	long := strings.Repeat("the honey bee dances in the hive ", 7)
+	list := strings.Repeat(`<li><a href="/x">Dance of the bee</a>`, 8)
+	for _, c := range []struct{ name, body, want string }{
+		{"prose beside a list of links", "<ul>" + list + "</ul><p>" + long, long},
+		{"a button", "<p>bees honey waggle dance bee honey waggle dance alpha</p><button>go</button>", "bees honey waggle dance bee honey waggle dance alpha go"},
+		{"an address below a list", "<ul>" + list + "</ul><p>webmaster@example.org of the bees", strings.Repeat("Dance of the bee ", 8) + "webmaster@example.org of the bees"},
+		{"short paragraphs", "<p>Teachers<p>Fred Bee<p>Ada Wasp<p>Their hours and the room of both<p>Thursday 4:30 to 5:30", "Teachers Fred Bee Ada Wasp Their hours and the room of both Thursday 4:30 to 5:30"},
+		{"a footer beside prose", "<p>" + long + "<p>© the bees", long + "© the bees"},
+		{"navigation alone", "<nav>Home Bees</nav>", "Home Bees"},
+	} {
+		p := page(t, c.body)
+		if got := strings.Join(strings.Fields(p.Main), " "); got != strings.TrimSpace(c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
