@@ -397,11 +397,23 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	held := bufio.NewWriterSize(file, heldBack)
 	err := forms[i].Write(r.Context(), in, struct{ io.Writer }{held}) // a form that has buffers flushes its own
 	missing := errors.Is(err, export.ErrPartial)
+	told := &watch.Export{Form: forms[i].Name, At: time.Now().UTC()}
+	if err != nil {
+		told.Why = strings.TrimSpace(strings.TrimSuffix(event.Line(c.Why(err).Error()), export.ErrPartial.Error()))
+	}
 	if err == nil || missing && partial {
 		if missing {
 			w.Header().Set(partialTrailer, event.Line(err.Error()))
+			told.Partial = true
 		}
 		err, missing = held.Flush(), false
+	}
+	switch {
+	case file.left || r.Context().Err() != nil: // nobody is there who wants it
+	case told.Why == "":
+		c.Exported(nil)
+	default:
+		c.Exported(told)
 	}
 	switch {
 	case err == nil:
@@ -424,12 +436,15 @@ const heldBack = 64 << 10
 // begun tells whether anything was written.
 type begun struct {
 	io.Writer
-	is bool
+	is   bool
+	left bool // who reads has left
 }
 
 func (b *begun) Write(p []byte) (int, error) {
 	b.is = true
-	return b.Writer.Write(p)
+	n, err := b.Writer.Write(p)
+	b.left = b.left || err != nil
+	return n, err
 }
 
 // Intervals of serveChanges.

@@ -233,7 +233,7 @@ func TestExport(t *testing.T) {
 
 // An export of a crawl whose archive is damaged is not taken for whole: where it is small,
 // the answer says what cannot be read, else the connection breaks. What can be read is had by
-// asking for it, with what cannot in the trailer.
+// asking for it, with what cannot in the trailer. Both stand in the state, as a browser shows neither.
 func TestDamagedExport(t *testing.T) {
 	for _, large := range []bool{false, true} {
 		s := bees()
@@ -275,9 +275,24 @@ func TestDamagedExport(t *testing.T) {
 		case !large && (err != nil || got.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "partial=1 gives the rest") || got.Header.Get("Content-Disposition") != ""):
 			t.Errorf("a small export: %v, %v, %.300s", got, err, text)
 		}
+		told := func(partial bool) {
+			t.Helper()
+			var st watch.State
+			d.get("state", &st)
+			if x := st.Export; x == nil || x.Form != "pages-jsonl" || x.Partial != partial || x.At.IsZero() || !strings.Contains(x.Why, filepath.Base(files[0])) || strings.Contains(x.Why, "partial=1") {
+				t.Errorf("large %v: the state tells %+v", large, x)
+			}
+		}
+		told(false)
 		got, text, err = ask("?partial=1")
 		if err != nil || got.StatusCode != http.StatusOK || !strings.Contains(text, "https://bees.test/") || got.Trailer.Get("Waggle-Partial") == "" {
 			t.Errorf("what can be read: %v, %v, %.300s", got, err, text)
+		}
+		told(true)
+		var st watch.State
+		d.ask("/api/crawls/1/exports/harvest")
+		if d.get("state", &st); st.Export != nil {
+			t.Errorf("after an export that is whole the state tells %+v", st.Export)
 		}
 	}
 	d := serve(t, crawled(t, bees(), "https://bees.test/"))

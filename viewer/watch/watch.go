@@ -50,6 +50,7 @@ type Crawl struct {
 	told     fileState // of the job file, when it was read last
 	job      string    // what is wrong with that, in words; "" = nothing
 	broke    error     // why the crawl ended, where that is known here
+	exported *Export   // the last one, where it is not whole
 	search   searcher
 	places   places
 	fields   *FieldFile    // that a person gave; nil = those of the folder
@@ -159,6 +160,24 @@ func (c *Crawl) Broke(err error) {
 	defer c.mu.Unlock()
 	c.broke = err
 	c.tell()
+}
+
+// Export is one that is not whole. A browser tells of it neither a status nor a trailer.
+type Export struct {
+	Form    string    `json:"form"`
+	At      time.Time `json:"at"`
+	Why     string    `json:"why"`     // what cannot be read, or was wrong otherwise
+	Partial bool      `json:"partial"` // what can be read was asked for, and given
+}
+
+// Exported keeps how the last export went; nil = it is whole.
+func (c *Crawl) Exported(e *Export) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e != nil || c.exported != nil {
+		c.exported = e
+		c.tell()
+	}
 }
 
 // check begins anew where the log is not the one that was read.
@@ -288,7 +307,8 @@ type State struct {
 	Index    IndexState      `json:"index"`
 	Activity *Activity       `json:"activity,omitempty"` // of a crawl that runs
 	Figures  figures.Figures `json:"figures"`
-	Workers  int             `json:"workers"` // of a crawl that several do; else 0
+	Workers  int             `json:"workers"`          // of a crawl that several do; else 0
+	Export   *Export         `json:"export,omitempty"` // the last one, where it is not whole
 }
 
 // State is the present one, and a channel that is closed when there is another.
@@ -299,7 +319,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	s := State{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged, Cut: c.cut,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
-		Job: c.job, Workers: len(c.workers.Workers),
+		Job: c.job, Workers: len(c.workers.Workers), Export: c.exported,
 	}
 	if running {
 		s.Activity = activityOf(c.activity, now)

@@ -1,6 +1,14 @@
 import { query, useData } from "./api.js";
 import { useState } from "preact/hooks";
-import { moment } from "./format.js";
+import { moment, quoted } from "./format.js";
+
+// Export says what is wrong with the last one: a browser shows no reason of a file that did not come.
+function Export({ of, dir }) {
+  return (
+    <p class="notice" role="alert"><strong>{of.partial ? `${of.form} of ${moment(of.at)} holds what can be read, and not all.` : `${of.form} was not given at ${moment(of.at)}, or broke off.`}</strong> <bdi>{of.why.replace(/\.$/, "")}</bdi>.
+      {!of.partial && <> “What can be read, where files of the crawl are damaged” gives the rest.</>} <code>waggle verify {quoted(dir)}</code> tells what is damaged.</p>
+  );
+}
 
 // Collection shows what can be taken away, and what the crawl was told.
 export function Collection({ at, state }) {
@@ -18,6 +26,7 @@ export function Collection({ at, state }) {
         <ul class="forms">{forms.data?.map((f) => (
           <li key={f.name}><a class="button" href={`api/crawls/${at.crawl}/exports/${f.name}${query({ "without-opt-outs": without, partial })}`} download={f.file}>{f.name}</a><span>{f.line}</span></li>
         ))}</ul>
+        {state.export && <Export of={state.export} dir={state.dir} />}
         {forms.error && <p class="soft">{forms.error}</p>}
       </section>
       <section class="card" aria-labelledby="job-title">

@@ -38,3 +38,6 @@ export function moment(text) {
 export function count(n, one, many = one + "s") {
   return number(n) + " " + (n === 1 ? one : many);
 }
+
+// quoted is a word as a shell takes it.
+export const quoted = (word) => (/^[\w./:~+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

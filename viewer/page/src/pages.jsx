@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { post, query, useData, useSlow } from "./api.js";
-import { count, decimal, moment, number, percent, size } from "./format.js";
+import { count, decimal, moment, number, percent, quoted, size } from "./format.js";
 import { Pager } from "./now.jsx";
 import { go, to } from "./route.js";
 import { useLabels } from "./steer.jsx";
@@ -117,9 +117,6 @@ function IndexLine({ index, dir, crawl }) {
       <button type="button" disabled={asked && !index.error} onClick={make}>Make the index</button> or in a shell: <code>waggle index {quoted(dir)}</code></p>
   );
 }
-
-// quoted is a word as a shell takes it.
-const quoted = (word) => (/^[\w./:~+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 // instant is what a field of date and time holds, as the server reads it.
 function instant(local) {
