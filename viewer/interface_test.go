@@ -195,7 +195,7 @@ func TestMetrics(t *testing.T) {
 		}
 		told[m[3]] = true
 	}
-	for _, want := range []string{`waggle_pages_total{crawl="1",name="bees"} 6`, `waggle_relevant_pages{crawl="1",name="bees"} 4`, `waggle_failures_total{crawl="1",name="bees",reason="status"} 1`, `waggle_ended{crawl="1",name="bees",how="FrontierEmpty"} 1`} {
+	for _, want := range []string{`waggle_pages_total{crawl="1",name="bees"} 6`, `waggle_relevant_pages{crawl="1",name="bees"} 4`, `waggle_failures_total{crawl="1",name="bees",reason="status"} 1`, `waggle_links_muted{crawl="1",name="bees"} 0`, `waggle_ended{crawl="1",name="bees",how="FrontierEmpty"} 1`} {
 		if !strings.Contains(string(b), want+"\n") {
 			t.Errorf("%q is missing in\n%s", want, b)
 		}

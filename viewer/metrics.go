@@ -48,6 +48,7 @@ func metrics() []metric {
 		{"waggle_retries_total", "counter", "Failures after which the address waits for another try.", of(func(f *figures.Figures) float64 { return float64(f.Retries) })},
 		{"waggle_outages_total", "counter", "Times that the network was down.", of(func(f *figures.Figures) float64 { return float64(f.Outages) })},
 		{"waggle_links_waiting", "gauge", "Links that wait, or are being fetched.", of(func(f *figures.Figures) float64 { return float64(f.Waiting) })},
+		{"waggle_links_muted", "gauge", "Links that mutes set aside; they wait again once none holds for them.", of(func(f *figures.Figures) float64 { return float64(f.Muted) })},
 		{"waggle_links_queued_total", "counter", "Links that entered the frontier.", of(func(f *figures.Figures) float64 { return float64(f.Queued) })},
 		{"waggle_hosts", "gauge", "Hosts that gave a page.", of(func(f *figures.Figures) float64 { return float64(f.Hosts) })},
 		{"waggle_elapsed_seconds_total", "counter", "Time of all runs.", of(func(f *figures.Figures) float64 { return f.Elapsed })},

@@ -48,6 +48,7 @@ type Crawl struct {
 	told            bool // the crawl was given another threshold than it had
 	relevant        int
 	waiting         int
+	muted           int // links that mutes set aside
 	traps           int
 	lines           int // events added
 }
@@ -108,7 +109,12 @@ const (
 	linkLeft            // left the frontier unfetched
 	linkFailed
 	linkMoved
+	linkMuted      // left the frontier, as its place was muted
+	linkMutedFound // was found in a muted place, and never queued
 )
+
+// aside tells whether a mute keeps the link from the frontier.
+func (l link) aside() bool { return l.state == linkMuted || l.state == linkMutedFound }
 
 // New returns the figures of a crawl of which nothing is known.
 func New() *Crawl {
@@ -366,15 +372,22 @@ func (c *Crawl) wait(u web.URL, id uint64, priority float64) {
 	} else {
 		h.waiting++
 		c.waiting++
+		if l.aside() {
+			c.muted--
+		}
 	}
 	c.waitings.add(code, 1)
 	h.waitings.add(code, 1)
 	c.links[id] = link{state: linkWaits, what: code, generation: h.generation, host: host}
 }
 
-// ended takes an address out of the frontier.
+// ended takes an address out of the frontier, or from those set aside.
 func (c *Crawl) ended(id uint64) {
-	if l := c.links[id]; c.waits(l) {
+	l := c.links[id]
+	if l.aside() {
+		c.muted--
+	}
+	if c.waits(l) {
 		c.hosts[l.host].waiting--
 		c.waiting--
 		c.waitings.add(l.what, -1)
@@ -387,6 +400,18 @@ func (c *Crawl) ended(id uint64) {
 func (c *Crawl) left(at time.Time, from web.URL, l []event.Skipped) {
 	for _, s := range l {
 		note(c.skipped, s.Reason, Example{URL: s.URL, From: from, At: at})
+		if s.Reason != web.ReasonMuted && c.muted == 0 {
+			continue
+		}
+		id := hash(s.URL)
+		_, page := c.byURL[id]
+		switch l := c.links[id]; {
+		case l.aside() && s.Reason != web.ReasonMuted:
+			c.ended(id)
+		case s.Reason == web.ReasonMuted && !page && !l.aside() && !c.waits(l):
+			c.links[id] = link{state: linkMutedFound}
+			c.muted++
+		}
 	}
 }
 
@@ -408,7 +433,12 @@ func (c *Crawl) dropped(e event.Dropped) {
 		id := hash(u)
 		if l := c.links[id]; c.waits(l) {
 			c.ended(id)
-			c.links[id] = link{state: linkLeft, what: reason, host: l.host}
+			state := linkLeft
+			if e.Reason == web.ReasonMuted {
+				state = linkMuted
+				c.muted++
+			}
+			c.links[id] = link{state: state, what: reason, host: l.host}
 		}
 	}
 }

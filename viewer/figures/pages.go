@@ -387,6 +387,7 @@ func (c *Crawl) Fate(u web.URL) Fate {
 		return Fate{Fate: event.Taken, Relevance: p.Relevance, Relevant: p.Relevant, Title: p.Title, Reason: p.Reason, Brief: p.Brief}
 	}
 	l, ok := c.links[id]
+	ok = ok && l.state != linkMutedFound
 	if !ok {
 		return Fate{Fate: event.Unseen}
 	}
@@ -397,7 +398,7 @@ func (c *Crawl) Fate(u web.URL) Fate {
 		return Fate{Fate: event.Waiting}
 	case l.state == linkWaits: // its host was given up
 		f.Fate, what = event.GivenUp, c.hosts[l.host].why
-	case l.state == linkLeft:
+	case l.state == linkLeft, l.state == linkMuted:
 		f.Fate = event.GivenUp
 	case l.state == linkMoved:
 		f.Fate = event.Moved

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -31,6 +32,7 @@ type Figures struct {
 	Links    int   `json:"links"`   // on all pages
 	Queued   int   `json:"queued"`  // that entered the frontier
 	Waiting  int   `json:"waiting"` // there, or being fetched
+	Muted    int   `json:"muted"`   // links that mutes set aside: they wait again once none holds for them
 	Hosts    int   `json:"hosts"`   // that gave a page
 	Known    int   `json:"known"`   // hosts of which anything is known
 	Failed   int   `json:"failed"`  // of all hosts
@@ -71,9 +73,12 @@ func (c *Crawl) Figures() Figures {
 	f := Figures{
 		Name: event.Line(s.Name), Scorer: event.Line(s.Scorer), Judge: event.Line(s.Judge), Threshold: c.threshold,
 		Pages: len(c.pages), Relevant: c.relevant, Budget: s.Budget, Limit: s.Limit.Seconds(), Recent: c.rate(len(c.pages)),
-		Bytes: s.Bytes, Requests: s.Requests, Links: s.Links, Queued: s.Queued, Waiting: c.waiting, Hosts: s.Hosts(), Known: len(c.hosts),
+		Bytes: s.Bytes, Requests: s.Requests, Links: s.Links, Queued: s.Queued, Waiting: c.waiting, Muted: c.muted, Hosts: s.Hosts(), Known: len(c.hosts),
 		Retries: s.Retries, Workers: s.Workers, Runs: s.Runs, Outages: s.Outages, Elapsed: s.Elapsed(s.Last).Seconds(), Speed: c.speed(),
 		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.Words(), NotKept: s.NotKept,
+	}
+	if s.How == event.FrontierEmpty && c.muted > 0 {
+		f.EndedWords += ", but " + strconv.Itoa(c.muted) + " that mutes set aside"
 	}
 	for _, d := range s.Doubts {
 		f.Doubts, f.DoubtsAt = append(f.Doubts, event.Line(d)), s.DoubtsAt

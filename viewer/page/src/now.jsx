@@ -19,7 +19,7 @@ export function Now({ at, state }) {
   return (
     <div class="screen now">
       <h1 class="hidden">How the crawl goes</h1>
-      <Figures f={f} />
+      <Figures f={f} crawl={at.crawl} />
       {f.doubts?.length > 0 && <div class="notice"><strong>{f.doubts_at && f.doubts_at < f.pages ? `The judge had doubts after ${count(f.doubts_at, "page")}.` : "The judge has doubts."}</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
       {state.workers > 0 && <Workers crawl={at.crawl} stamp={stamp} now={state.now} />}
       <section class="card wide" aria-labelledby="harvest-title">
@@ -65,7 +65,7 @@ function Harvest({ crawl, figures, curve }) {
   );
 }
 
-function Figures({ f }) {
+function Figures({ f, crawl }) {
   const share = f.budget ? Math.min(1, f.pages / f.budget) : 0;
   return (
     <dl class="figures">
@@ -74,7 +74,7 @@ function Figures({ f }) {
       <div><dt>Harvest</dt><dd>{f.pages ? percent(f.harvest) : "–"}</dd><dd class="note">{f.pages ? `of the last 200: ${percent(f.recent)}` : "relevant pages of those fetched"}</dd></div>
       {f.next && <div><dt>Among the next 100</dt><dd>about {f.next.mean < 10 ? Math.floor(10 * f.next.mean) / 10 : Math.floor(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
       {f.next?.least > 0 && <div><dt>Still in reach</dt><dd>at least {number(f.next.least)}</dd><dd class="note">relevant pages, in nineteen crawls of twenty</dd></div>}
-      <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} {f.queued === 1 ? "was" : "were"} queued</dd></div>
+      <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} {f.queued === 1 ? "was" : "were"} queued{f.muted > 0 && <>; {number(f.muted)} set aside by mutes, which <a href={to(crawl, "steer")}>Steer</a> can undo</>}</dd></div>
       <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} {f.known === 1 ? "is" : "are"} known</dd></div>
       <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers === 1 ? "one fetch" : `${f.workers} fetches`} at a time</dd></div>
       <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed{f.unrecorded ? `, ${number(f.unrecorded)} not in the record` : ""}</dd></div>
