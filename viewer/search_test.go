@@ -156,3 +156,33 @@ func TestIndexIsMade(t *testing.T) {
 	at := serveWith(t, Options{Collections: []collection.Collection{other}, Index: watch.Always})
 	at.find("1").until(t, func(s *watch.State) bool { return s.Index.There && !s.Index.Making })
 }
+
+// While the index is first made, titles and addresses are searched, and never a part of the index.
+func TestSearchWhileIndexIsMade(t *testing.T) {
+	col := crawled(t, hive(), "https://bees.test/")
+	d := serve(t, col)
+	find := func() (got watch.PageList) {
+		d.get("pages?text=waggle", &got)
+		return got
+	}
+	titles := find()
+	if titles.Index || titles.All == 3 {
+		t.Fatalf("by titles: %+v", titles)
+	}
+	if code, got := d.send("/api/crawls/1/index", map[string]any{}); code != 200 {
+		t.Fatal(got)
+	}
+	got := find()
+	for ; !got.Index; got = find() {
+		if got.All != titles.All {
+			t.Errorf("%d pages by titles, and before %d", got.All, titles.All)
+		}
+		var st watch.State
+		if d.get("state", &st); st.Index.Error != "" {
+			t.Fatal(st.Index.Error)
+		}
+	}
+	if got.All != 3 {
+		t.Errorf("the index was searched while it had %d of 3 pages", got.All)
+	}
+}

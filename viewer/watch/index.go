@@ -64,7 +64,7 @@ func (c *Crawl) wantsIndex() bool {
 	default:
 		return false
 	}
-	s.asked, s.failed, s.state.Making, s.state.Error = false, false, true, ""
+	s.asked, s.failed, s.whole, s.state.Making, s.state.Error = false, false, false, true, ""
 	c.tell()
 	return true
 }
@@ -77,6 +77,7 @@ func (c *Crawl) makeIndex(ctx context.Context) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.search.state.Indexed, c.search.state.Pages = p.Indexed, p.Pages
+			c.search.whole = c.search.whole || p.Indexed >= p.Pages
 			c.tell()
 		})
 		err = errors.Join(err, b.Close())

@@ -19,6 +19,7 @@ type searcher struct {
 	when   Indexing
 	asked  bool // a person wants it made
 	made   bool // it was made here once
+	whole  bool // it has had all pages since it is being made here
 	failed bool // the last attempt did
 }
 
@@ -50,10 +51,11 @@ type Span struct {
 	Marked bool   `json:"marked"` // it is a word that was looked for
 }
 
-// lookForIndex opens the index when there is one.
+// lookForIndex opens the index when there is one. One that is first made is opened when it has
+// all pages: until then titles find more than it does.
 func (c *Crawl) lookForIndex() {
 	c.mu.RLock()
-	open := c.search.reader != nil
+	open := c.search.reader != nil || c.search.state.Making && !c.search.whole
 	again := c.search.again
 	c.mu.RUnlock()
 	if open || time.Now().Before(again) {
@@ -67,9 +69,11 @@ func (c *Crawl) lookForIndex() {
 	defer c.mu.Unlock()
 	s := &c.search
 	was := s.state
-	if err == nil {
+	switch {
+	case err == nil && s.failed: // why it is not whole
+	case err == nil:
 		s.state.Error = ""
-	} else {
+	default:
 		s.state.Error = event.Line(err.Error())
 		s.again = time.Now().Add(retryAfter)
 	}
