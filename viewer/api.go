@@ -53,7 +53,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "workers", line: "The workers of a crawl that several do, as the one of this folder heard of them last; none of another crawl.", answer: workerList{}, serve: of((*crawl).serveWorkers)},
 		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
 		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
-		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},
+		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host; those that a person put before others, and seeds, apart.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},
 		{path: crawl1 + "failures", line: "What did not come, by reason, with examples.", answer: causeLists{}, serve: of((*crawl).serveFailures)},
 		{path: crawl1 + "choices", line: "Languages and media types of the pages.", answer: figures.Choices{}, serve: of((*crawl).serveChoices)},
 		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: watch.PageList{}, serve: of((*crawl).servePages), params: []param{
@@ -274,7 +274,7 @@ func (c *crawl) serveFrontier(_ *http.Request, q *query) (any, error) {
 	n := q.number("bins", 30, 200)
 	var got frontierView
 	c.With(func(f *figures.Crawl) {
-		got.Bins, got.Seeds = f.Waiting(n)
+		got.Bins, got.Boosted, got.Seeds = f.Waiting(n)
 		got.Hosts, _ = f.Hosts("waiting", "", 0, 10)
 	})
 	return got, nil

@@ -48,9 +48,10 @@ type (
 		Skipped []figures.Cause `json:"skipped"`
 	}
 	frontierView struct {
-		Bins  []figures.Bin  `json:"bins"`
-		Seeds int            `json:"seeds"`
-		Hosts []figures.Host `json:"hosts"`
+		Bins    []figures.Bin  `json:"bins"`
+		Boosted int            `json:"boosted"` // that acts put before others
+		Seeds   int            `json:"seeds"`
+		Hosts   []figures.Host `json:"hosts"`
 	}
 	jobView struct {
 		Job     string          `json:"job"`

@@ -104,8 +104,8 @@ func isCopy(events []event.Event, u web.URL) bool {
 func all(c *Crawl, events []event.Event) map[string]any {
 	hosts, n := c.Hosts("pages", "", 0, 100)
 	pages, m := c.List(Filter{Order: "relevance", Down: true, N: 1000})
-	bins, seeds := c.Waiting(10)
-	out := map[string]any{"figures": c.Figures(), "curve": c.Curve(50), "hosts": hosts, "all": n, "pages": pages, "listed": m, "bins": bins, "seeds": seeds,
+	bins, boosted, seeds := c.Waiting(10)
+	out := map[string]any{"figures": c.Figures(), "curve": c.Curve(50), "hosts": hosts, "all": n, "pages": pages, "listed": m, "bins": bins, "boosted": boosted, "seeds": seeds,
 		"failures": c.Failures(), "skips": c.Skips(), "graph": c.Graph(100), "choices": c.Choices()}
 	for _, e := range events {
 		for _, u := range addresses(e) {
@@ -206,11 +206,11 @@ func TestFiguresAreThoseOfTheReport(t *testing.T) {
 				t.Fatalf("%+v", h)
 			}
 		}
-		bins, seeds := c.Waiting(7)
+		bins, boosted, seeds := c.Waiting(7)
 		for _, b := range bins {
 			seeds += b.Count
 		}
-		if sum != f.Waiting || seeds != f.Waiting {
+		if sum != f.Waiting || boosted+seeds != f.Waiting {
 			t.Fatalf("%d links wait, by host %d, by priority %d", f.Waiting, sum, seeds)
 		}
 	})
@@ -260,6 +260,20 @@ func TestWaiting(t *testing.T) {
 	}
 	if f := c.Fate(addr(t, "http://nowhere.test/")); f.Fate != event.Unseen {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Links that a person put before others, and seeds, are counted apart: the others keep their axis.
+func TestBoostedWait(t *testing.T) {
+	c := New()
+	var found []event.Found
+	for i, p := range []float64{-4.97, -1, 2, 1e9 - 4, 1e9 + 2, 1e30} {
+		found = append(found, event.Found{URL: addr(t, fmt.Sprintf("http://a.test/%d", i)), Priority: p})
+	}
+	c.Add(event.Seeded{At: at(1), Queued: found}, 0)
+	bins, boosted, seeds := c.Waiting(3)
+	if len(bins) != 3 || bins[0].From > -4 || bins[2].To > 3 || bins[0].Count+bins[1].Count+bins[2].Count != 3 || boosted != 2 || seeds != 1 {
+		t.Errorf("%+v, %d boosted, %d seeds", bins, boosted, seeds)
 	}
 }
 

@@ -281,18 +281,22 @@ type Bin struct {
 	Count int     `json:"count"`
 }
 
-// Waiting is the frontier by priority, in at most n bins of equal width; seeds, whose
-// priority is beyond any other, are counted apart. Priorities are those with which the
+// Waiting is the frontier by priority, in at most n bins of equal width; seeds, and links that a
+// person put before others, whose priorities are beyond any other, are counted apart. Priorities are those with which the
 // links were found: a scorer may think otherwise by now.
-func (c *Crawl) Waiting(n int) (bins []Bin, seeds int) {
+func (c *Crawl) Waiting(n int) (bins []Bin, boosted, seeds int) {
 	bins = []Bin{}
 	rest := c.waitings // in the order of priorities
-	for len(rest) > 0 && decode(rest[len(rest)-1].code) >= seedPriority {
-		seeds += int(rest[len(rest)-1].links)
-		rest = rest[:len(rest)-1]
+	above := func(least float64) (links int) {
+		for len(rest) > 0 && decode(rest[len(rest)-1].code) >= least {
+			links += int(rest[len(rest)-1].links)
+			rest = rest[:len(rest)-1]
+		}
+		return links
 	}
+	seeds, boosted = above(seedPriority), above(boostedPriority)
 	if len(rest) == 0 || n < 1 {
-		return bins, seeds
+		return bins, boosted, seeds
 	}
 	low, high := decode(rest[0].code), decode(rest[len(rest)-1].code)
 	n = min(n, len(rest))
@@ -307,8 +311,11 @@ func (c *Crawl) Waiting(n int) (bins []Bin, seeds int) {
 		}
 		bins[i].Count += int(w.links)
 	}
-	return bins, seeds
+	return bins, boosted, seeds
 }
 
 // seedPriority is less than that of any seed, and more than a scorer gives.
 const seedPriority = 1e29
+
+// boostedPriority is half of what a boost, or a wish for more like a page, adds to a priority.
+const boostedPriority = 1e9 / 2

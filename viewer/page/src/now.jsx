@@ -150,12 +150,13 @@ function Frontier({ frontier, waiting, wide }) {
         <div class="twin">
           <div>
             <h3>By priority, as they were found</h3>
-            <div class="bins" role="img" aria-label={`${count(waiting, "link")} wait, with priorities from ${frontier.bins.length ? priority(frontier.bins[0].from) : 0} to ${frontier.bins.length ? priority(frontier.bins.at(-1).to) : 0}.`}>
+            {frontier.bins.length > 0 && <div class="bins" role="img" aria-label={`${count(waiting - frontier.boosted - frontier.seeds, "link")} wait, with priorities from ${priority(frontier.bins[0].from)} to ${priority(frontier.bins.at(-1).to)}.`}>
               {frontier.bins.map((b) => (
                 <div key={b.from} class="bin" title={`${count(b.count, "link")} of priority ${priority(b.from)} to ${priority(b.to)}`}><i style={{ height: (100 * b.count) / most + "%" }} /></div>
               ))}
-            </div>
+            </div>}
             {frontier.bins.length > 0 && <p class="scale"><span>{priority(frontier.bins[0].from)}</span><span>later ← → sooner</span><span>{priority(frontier.bins.at(-1).to)}</span></p>}
+            {frontier.boosted > 0 && <p class="soft">And {count(frontier.boosted, "boosted link")}, before all others.</p>}
             {frontier.seeds > 0 && <p class="soft">And {count(frontier.seeds, "seed")}, before all others.</p>}
           </div>
           <div>
