@@ -65,7 +65,7 @@ func (s *Server) routes() []route {
 			one("order", "What pages are sorted by.", pageOrders()...), down, from, n,
 		}},
 		{path: crawl1 + "page", line: "What the log tells of a page, with the way to it.", answer: watch.Page{}, serve: of((*crawl).servePage), params: []param{url}},
-		{path: crawl1 + "body", line: "What the archive holds of a page, and what became of its links.", answer: bodyView{}, serve: s.of(s.serveBody), params: []param{url}},
+		{path: crawl1 + "body", line: "What the archive holds of a page, and what became of its links.", answer: bodyView{}, serve: s.of(s.serveBody), params: []param{url, number("text", "integer", "How many characters of the text at most; all.")}},
 		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: watch.Explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
 		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
 		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/lab/read"
@@ -25,6 +26,7 @@ type bodyView struct {
 	Proto    string      `json:"proto,omitempty"`
 	Headers  [][2]string `json:"headers,omitempty"`
 	Parts    []read.Part `json:"parts,omitempty"`
+	Rest     int         `json:"rest"` // characters of the text behind these parts
 	// Values are those of the fields that a person wants; Fields says what is wrong with these.
 	Values []watch.Values `json:"values,omitempty"`
 	Fields string         `json:"fields,omitempty"`
@@ -48,7 +50,7 @@ const maxLinks = 1000
 // first time, the archive is read for where its pages lie.
 func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 	q := &query{values: r.URL.Query()}
-	u := q.address("url")
+	u, wanted := q.address("url"), q.number("text", maxQuery, maxQuery)
 	if q.err != nil {
 		answer(w, nil, watch.Wrong{Err: q.err})
 		return
@@ -67,7 +69,8 @@ func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 		answer(w, v, nil)
 		return
 	}
-	v.Archived, v.Parts = true, x.parts
+	v.Archived = true
+	v.Parts, v.Rest = head(x.parts, wanted)
 	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.ID(), p.Number)
 	v.Proto, v.Headers = event.Line(x.proto), x.headers
 	c.linksOfPage(v, got, x.page)
@@ -75,6 +78,22 @@ func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 		v.Fields = event.Line(err.Error())
 	}
 	answer(w, v, nil)
+}
+
+// head is the first n characters of a text in parts, and how many there are behind them.
+func head(parts []read.Part, n int) (first []read.Part, rest int) {
+	for _, p := range parts {
+		size := utf8.RuneCountInString(p.Text)
+		if size > n {
+			rest += size - n
+			p.Text = string([]rune(p.Text)[:n])
+		}
+		if p.Text != "" {
+			first = append(first, p)
+		}
+		n = max(0, n-size)
+	}
+	return first, rest
 }
 
 // linksOfPage lists the links of a parsed page, each address once.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/collection"
 	crawler "github.com/waggle-crawler/waggle/crawl"
@@ -328,6 +329,30 @@ func TestStrangers(t *testing.T) {
 	r.Body.Close()
 	if r.StatusCode != http.StatusForbidden {
 		t.Errorf("a form: %d", r.StatusCode)
+	}
+}
+
+// Of a long text as much is given as is wanted, with how much is left; by default all.
+func TestLongText(t *testing.T) {
+	s := bees()
+	s["https://bees.test/dance"] = `<title>Dance</title><p>The waggle dance of bees.<p>` + strings.Repeat("é", 1000) + `<p>The end.`
+	d := serve(t, crawled(t, s, "https://bees.test/"))
+	for _, x := range []struct {
+		more        string
+		given, rest int
+	}{{"", 1033, 0}, {"&text=2000", 1033, 0}, {"&text=524", 524, 509}, {"&text=25", 25, 1008}, {"&text=3", 3, 1030}} {
+		var b bodyView
+		d.get("body?url=https://bees.test/dance"+x.more, &b)
+		given := 0
+		for _, p := range b.Parts {
+			if p.Text == "" {
+				t.Errorf("%s: an empty part", x.more)
+			}
+			given += utf8.RuneCountInString(p.Text)
+		}
+		if given != x.given || b.Rest != x.rest {
+			t.Errorf("%s: %d characters, %d more; want %d and %d", x.more, given, b.Rest, x.given, x.rest)
+		}
 	}
 }
 

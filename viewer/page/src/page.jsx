@@ -1,17 +1,25 @@
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, priority, size } from "./format.js";
 import { labelled, Relevance } from "./pages.jsx";
 import { to } from "./route.js";
 import { Labels, say, useLabels } from "./steer.jsx";
 
+// textStep is how much of a text is shown, in characters, and how much more at a time: a browser lays a
+// million out for seconds.
+const textStep = 50000;
+
 // Page shows one page: as archived, its text, the way to it, and its links.
 export function Page({ at, state }) {
   const url = at.params.url || "";
   const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), useSlow(state.revision, 1000));
   const [taken, setTaken] = useState(0); // grows when other fields were taken
-  const body = useData(`crawls/${at.crawl}/body` + query({ url }), taken);
-  const b = body.old ? undefined : body.data;
+  const [most, setMost] = useState(textStep); // characters of its text
+  const body = useData(`crawls/${at.crawl}/body` + query({ url, text: most }), taken);
+  const last = useRef(); // more of the text is awaited with what there is
+  const b = body.old ? (last.current?.url === url ? last.current.body : undefined) : body.data;
+  last.current = { url, body: b };
+  useEffect(() => setMost(textStep), [url]);
   useLabels(at.crawl, useCallback(() => p?.url, [p?.url]));
   if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
   if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the log …</p></section>;
@@ -37,7 +45,7 @@ export function Page({ at, state }) {
         </dl>
       </section>
       <div class="column">
-        <Body p={b} error={body.error} />
+        <Body p={b} error={body.error} more={() => setMost((n) => n + textStep)} />
         <Fields p={b} crawl={at.crawl} taken={() => setTaken((n) => n + 1)} />
         <LinkList p={b} crawl={at.crawl} />
       </div>
@@ -62,7 +70,7 @@ function Copy({ text }) {
 }
 
 // Body is the page as text or as archived.
-function Body({ p, error }) {
+function Body({ p, error, more }) {
   const [mode, set] = useState("text");
   if (!p) return <section class="card body" aria-busy={!error}><h2>The page</h2><p class="soft">{error || "Looking it up in the archive …"}</p></section>;
   return (
@@ -83,6 +91,7 @@ function Body({ p, error }) {
       ) : (
         <div class="parts" tabIndex={0} aria-label="Text of the page">
           {(p.parts || []).map((x, i) => <p key={i} class={x.main ? "" : "aside"} dir="auto">{x.text}</p>)}
+          {p.rest > 0 && <p class="soft">The text goes on for {count(p.rest, "character")}. <button type="button" onClick={more}>Show {number(Math.min(p.rest, textStep))} more</button></p>}
           {p.archived && !p.parts?.length && <p class="soft">It has no text.</p>}
         </div>
       )}
