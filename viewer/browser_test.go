@@ -5,15 +5,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/viewer/watch"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // faint are the texts of a page whose contrast is less than 4.5, with that.
@@ -291,4 +295,43 @@ func TestSearchKeysInChromium(t *testing.T) {
 	b.Until(`document.activeElement.id === "search"`)
 	b.Press("Escape")
 	b.Until(`document.activeElement === document.body`)
+}
+
+// A row that has the focus keeps it while the crawl brings newer pages; they are told of, and shown
+// once they are asked for.
+func TestSelectedRowInChromium(t *testing.T) {
+	col := crawled(t, hive(), "https://bees.test/")
+	d := serve(t, col)
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL() + "#/1/pages"}, nil)
+	b.Until(`document.querySelectorAll("table.pages tbody tr").length > 1`)
+	b.Press("j")
+	b.Eval(`void(window.selected = document.activeElement)`)
+	grown, err := os.ReadFile(col.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		u, err := web.Parse(fmt.Sprintf("https://later.test/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := event.At{At: time.Now()}
+		e := event.Fetched{At: at, Visit: event.Visit{URL: u}, Status: 200, MIME: "text/html", Title: "Later", Digest: fmt.Sprintf("%032x", i)}
+		if grown, err = event.AppendJSON(grown, e); err != nil {
+			t.Fatal(err)
+		}
+		grown = append(grown, '\n')
+	}
+	if err := os.WriteFile(col.EventLog(), grown, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.Until(`document.querySelector(".newer")?.textContent.includes("60 newer pages")`)
+	if got := b.Eval(`document.activeElement === window.selected && window.selected.isConnected`); got != "true" {
+		t.Errorf("the row lost the focus")
+	}
+	b.Press("r")
+	b.Until(`window.selected.closest("tr").textContent.includes("called relevant")`)
+	b.Eval(`void document.querySelector(".newer button").click()`)
+	b.Until(`!window.selected.isConnected && document.querySelector("table.pages tbody tr").textContent.includes("Later") && !document.querySelector(".newer")`)
 }

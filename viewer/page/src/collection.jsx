@@ -36,7 +36,7 @@ export function Collection({ at, state }) {
         {data?.changes.length > 0 && (
           <>
             <h3>Told otherwise later</h3>
-            <ul class="plain">{data.changes.map((c) => <li key={c.at + c.setting}>{moment(c.at)}: <code>{c.setting}</code> from {c.old || "nothing"} to {c.new || "nothing"}</li>)}</ul>
+            <ul class="plain">{data.changes.map((c) => <li key={c.at + c.setting + c.new}>{moment(c.at)}: <code>{c.setting}</code> from {c.old || "nothing"} to {c.new || "nothing"}</li>)}</ul>
           </>
         )}
         {data && <pre class="file" tabIndex={0} aria-label="The job file">{data.job}</pre>}

@@ -10,7 +10,12 @@ const perPage = 50;
 // Pages lists the pages of a crawl; what is chosen stands in the address.
 export function Pages({ at, state }) {
   const p = at.params;
-  const stamp = useSlow(state.revision, 5000);
+  const present = useSlow(state.revision, 5000);
+  const [held, hold] = useState(null); // the list as it was when one of its rows was selected, which keeps it
+  const stamp = held ? held.stamp : present;
+  const newer = held ? state.figures.pages - held.pages : 0;
+  const [said, setSaid] = useState({}); // labels that were given on a list that is held
+  const release = () => { hold(null); setSaid({}); };
   const set = (change) => {
     const { focus, ...kept } = p;
     go(at.crawl, "pages", { ...kept, from: "", ...change }, true);
@@ -32,7 +37,7 @@ export function Pages({ at, state }) {
   useEffect(() => () => clearTimeout(typed.current), []); // who has left is not brought back
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
   const table = useRows((row) => row.querySelector("a")?.click());
-  useLabels(at.crawl, focused);
+  useLabels(at.crawl, focused, (url, label) => setSaid((was) => ({ ...was, [url]: label })));
   const leave = (e) => { // from the words to the rows, or to nothing
     if (e.isComposing) return;
     const row = (e.key === "Enter" || e.key === "ArrowDown") && table.current?.querySelector("tbody tr a");
@@ -76,10 +81,12 @@ export function Pages({ at, state }) {
       {p.copies && <p class="notice">Near-copies of <a href={to(at.crawl, "page", { url: p.copies })}><bdi>{p.copies}</bdi></a>, itself among them.</p>}
       {data?.matches > 10000 && <p class="notice">{number(data.matches)} pages match. The best 10,000 of them are looked at: another word makes them fewer.</p>}
       {error && <p class="notice" role="alert">{error}</p>}
-      <section class="card" aria-label="Pages" aria-busy={old}>
+      <section class="card" aria-label="Pages" aria-busy={old} onFocusOut={(e) => { if (document.activeElement !== e.target && !e.currentTarget.contains(e.relatedTarget)) release(); /* not where the window lost it */ }}>
+        {newer > 0 && <p class="newer soft bar" role="status"><span>{count(newer, "newer page")}; the list stands still while a row is selected.</span>
+          <button type="button" onClick={(e) => { release(); e.currentTarget.closest("section").querySelector(".scroll").focus(); }}>Show them</button></p>}
         <div class="scroll" tabIndex={0} role="region" aria-label="Table of pages"><table class="pages" ref={table}>
           <thead><tr><th class="rel">Relevance</th><th>Page</th><th>Host</th><th>Language</th><th class="n">Size</th><th class="n">Depth</th><th>Fetched</th></tr></thead>
-          <tbody>{data?.pages.map((x) => (
+          <tbody onFocusIn={() => hold((was) => was || { stamp: present, pages: state.figures.pages })}>{data?.pages.map((x) => (said[x.url] ? { ...x, label: said[x.url], relevant: said[x.url] !== "irrelevant" } : x)).map((x) => (
             <tr key={x.number} class={x.relevant ? "yes" : ""} data-url={x.url}>
               <td class="rel"><Relevance of={x} /></td>
               <td class="title"><a href={to(at.crawl, "page", { url: x.url })}><bdi>{x.marked ? <Marked spans={x.marked} /> : x.title || "(no title)"}</bdi></a><bdi class="address">{x.url}</bdi>

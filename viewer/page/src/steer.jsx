@@ -40,13 +40,14 @@ export function Said() {
 const labels = [["relevant", "Relevant", "R"], ["irrelevant", "Not relevant", "I"], ["more", "More like this", "M"]];
 
 // useLabels gives each label of the page at url() a key, from the moment on at which the page is shown.
-export function useLabels(crawl, url) {
+// done, where it is given, hears of labels that the crawl was told.
+export function useLabels(crawl, url, done) {
   useLayoutEffect(() => {
     const press = (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
       const label = labels.find(([, , key]) => key === e.key.toUpperCase());
       const of = label && url();
-      if (of) { e.preventDefault(); say(crawl, { do: label[0], url: of }); }
+      if (of) { e.preventDefault(); say(crawl, { do: label[0], url: of }).then((ok) => ok && done?.(of, label[0])); }
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
