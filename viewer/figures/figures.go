@@ -167,6 +167,7 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 	case event.Act:
 		c.acts = append(c.acts, e)
 		c.label(e)
+		c.set(e)
 	}
 }
 
@@ -179,6 +180,37 @@ func (c *Crawl) Knows(host string) bool {
 		}
 	}
 	return false
+}
+
+// set notes another budget or delay that an act set, or that undoing one set back: of other settings
+// a Changed tells.
+func (c *Crawl) set(a event.Act) {
+	about, earlier := a, c.acts[:len(c.acts)-1]
+	if a.Do == event.Undo && a.Act > 0 && a.Act <= len(earlier) {
+		about = earlier[a.Act-1]
+	}
+	x := event.Changed{At: a.At}
+	switch {
+	case a.Refused != "":
+		return
+	case about.Do == event.Budget:
+		now, _ := event.BudgetAfter(c.acts)
+		was, ok := event.BudgetAfter(earlier)
+		if !ok {
+			was = a.Was
+		}
+		x.Setting, x.Old, x.New = "budget.pages", strconv.Itoa(was), strconv.Itoa(now)
+	case about.Do == event.Delay:
+		now, _ := event.DelayAfter(c.acts)
+		was, ok := event.DelayAfter(earlier)
+		if !ok {
+			was, _ = time.ParseDuration(a.Before)
+		}
+		x.Setting, x.Old, x.New = "politeness.delay", was.String(), now.String()
+	}
+	if x.Old != x.New {
+		c.changes = append(c.changes, x)
+	}
 }
 
 // Paused tells whether the run is paused by an act.
