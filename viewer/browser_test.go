@@ -295,6 +295,17 @@ func TestSearchKeysInChromium(t *testing.T) {
 	b.Until(`document.activeElement.id === "search"`)
 	b.Press("Escape")
 	b.Until(`document.activeElement === document.body`)
+	// A screen that is chosen right after a change of the words is not left again, however late the page hears of it.
+	b.Eval(`(() => {
+		const field = document.getElementById("search");
+		field.dispatchEvent(new Event("input", {bubbles: true}));
+		for (const until = performance.now() + 300; performance.now() < until;);
+		location.hash = "#/1/collection";
+	})()`)
+	b.Until(`document.querySelector(".forms li")`)
+	if got := b.Eval(`location.hash`); got != `"#/1/collection"` {
+		t.Errorf("the screen that was chosen was left for %s", got)
+	}
 }
 
 // A row that has the focus keeps it while the crawl brings newer pages; they are told of, and shown

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, percent, quoted, size } from "./format.js";
 import { Pager } from "./now.jsx";
-import { go, to } from "./route.js";
+import { go, read, to } from "./route.js";
 import { useLabels } from "./steer.jsx";
 
 const perPage = 50;
@@ -35,7 +35,7 @@ export function Pages({ at, state }) {
   useEffect(() => { if (search.current && document.activeElement !== search.current) search.current.value = p.text || ""; }, [p.text]);
   const typed = useRef(0);
   useEffect(() => () => clearTimeout(typed.current), []); // who has left is not brought back
-  const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
+  const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => { if (read(location.hash).screen === "pages") set(change); }, 150); }; // not where another screen was just chosen
   const table = useRows((row) => row.querySelector("a")?.click());
   useLabels(at.crawl, focused, (url, label) => setSaid((was) => ({ ...was, [url]: label })));
   const leave = (e) => { // from the words to the rows, or to nothing
