@@ -265,6 +265,11 @@ func TestStartInChromium(t *testing.T) {
 	fill("Private addresses", "")
 	fill("Delay", "0s")
 	b.Until(`[...document.querySelectorAll("form.start label")].find(l => l.textContent.startsWith("Folder")).querySelector("input").value === "honey-bee"`)
+	fill("Delay", "x") // what is wrong stands at the button that was pressed
+	b.Eval(`void [...document.querySelectorAll("button")].find(x => x.textContent.startsWith("Try the judge")).click()`)
+	b.Until(`document.querySelector("[aria-labelledby=topic-title] > .problem")?.textContent.startsWith("politeness.delay: ") && ![...document.querySelectorAll("[aria-labelledby=go-title] .problem")].some(e => e.textContent.startsWith("politeness"))`)
+	fill("Delay", "0s")
+	b.Until(`!document.querySelector(".problem")`)
 	b.Eval(`void [...document.querySelectorAll("button")].find(x => x.textContent.startsWith("Try the judge")).click()`)
 	b.Until(`document.querySelectorAll(".tried .trials li").length === 2 && document.querySelector(".tried strong").textContent.startsWith("2 of 2 pages")`)
 	b.Shoot("start-tried")

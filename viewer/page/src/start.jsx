@@ -50,6 +50,7 @@ export function Start({ info, begun }) {
   const [busy, setBusy] = useState(""); // try, seeds or begin
   const [notes, setNotes] = useState([]);
   const [wrong, setWrong] = useState([]); // what the server said of what was wanted last
+  const [wanted, setWanted] = useState(""); // that: try, seeds or begin
   const [tried, setTried] = useState(null);
   const stop = useRef(null);
   const draft = useMemo(() => draftOf(form, files), [form, files]);
@@ -76,7 +77,7 @@ export function Start({ info, begun }) {
   const run = async (what, path, body, done) => {
     stop.current?.abort();
     const over = (stop.current = new AbortController());
-    setBusy(what); setNotes([]); setWrong([]);
+    setBusy(what); setWanted(what); setNotes([]); setWrong([]);
     try {
       const got = await slowly(path, body, (note) => setNotes((n) => [...n.slice(-199), note]), over.signal);
       if (got.problems) setWrong(got.problems);
@@ -109,13 +110,14 @@ export function Start({ info, begun }) {
           <Examples files={files} setFiles={setFiles} text={text} problem={asked && problems.find((p) => p.path === "files")?.text} />
           {asked && problems.filter((p) => p.path === "topic").map((p) => <p key={p.text} class="problem" role="alert">{p.text}</p>)}
           <div class="bar take"><button type="button" disabled={!examples || !!busy} onClick={attempt}>Try the judge on the examples</button>{!examples && <span class="soft">Once there are examples, each is judged by the rest.</span>}</div>
+          {wanted === "try" && <Wrong of={wrong} />}
           {busy === "try" && working}
           {tried && <Tried of={tried} />}
         </section>
         <section class="card" aria-labelledby="seeds-title">
           <h2 id="seeds-title">Where to start</h2>
           {text("seeds", "Addresses", { rows: 5, hint: examples ? "one a line; none: the example pages" : "one a line", placeholder: "https://example.org/bees/", spellcheck: false })}
-          <Seeds info={info} draft={draft} run={run} busy={busy} working={working} wrong={wrong.filter((p) => p.path === "sources")} add={(urls) => {
+          <Seeds info={info} draft={draft} run={run} busy={busy} working={working} wrong={wanted === "seeds" ? wrong : []} add={(urls) => {
             const there = new Set((form.values.seeds || "").split("\n").map((s) => s.trim()));
             set("seeds", [...[...there].filter(Boolean), ...urls.filter((u) => !there.has(u))].join("\n"));
           }} />
@@ -143,7 +145,7 @@ export function Start({ info, begun }) {
             <input type="text" value={form.folder} spellcheck={false} autocapitalize="off" aria-invalid={!!problem("folder")} onInput={(e) => { setTouched((t) => ({ ...t, folder: true })); setForm((f) => ({ ...f, folder: e.target.value, named: true })); }} /></label>
           {problem("folder") && <p class="problem" role="alert">{problem("folder")}</p>}
           {asked && checked?.problems.length > 0 && <p class="problem" role="alert">{count(checked.problems.length, "thing is", "things are")} to be mended before it can begin.</p>}
-          {[...(asked ? problems.filter((p) => p.path === "") : []), ...wrong.filter((p) => p.path !== "sources")].map((p) => <p key={p.path + p.text} class="problem" role="alert">{p.path && <><code>{p.path}</code>: </>}{p.text}</p>)}
+          <Wrong of={[...(asked ? problems.filter((p) => p.path === "") : []), ...(wanted === "begin" ? wrong : [])]} />
           <div class="bar take"><button class="strong" disabled={!!busy}>Begin the crawl</button></div>
           {busy === "begin" && working}
           <details class="more"><summary>The job file</summary>
@@ -205,6 +207,9 @@ function Examples({ files, setFiles, text, problem }) {
     </>
   );
 }
+
+// Wrong tells what is wrong, with the setting.
+const Wrong = ({ of }) => of.map((p) => <p key={p.path + p.text} class="problem" role="alert">{p.path && p.path !== "sources" && <><code>{p.path}</code>: </>}{p.text}</p>);
 
 // Working tells how far something is that takes time.
 function Working({ notes, stop }) {
@@ -283,8 +288,8 @@ function Seeds({ info, draft, run, busy, working, wrong, add }) {
         <div class="field"><label>Rounds<span class="soft">later ones ask with words of relevant pages</span><input type="number" min="1" max="5" value={rounds} onInput={(e) => setRounds(e.target.value)} /></label></div>
         <div class="field"><label>Pages to judge<span class="soft">in each round</span><input type="number" min="0" max="200" value={pages} onInput={(e) => setPages(e.target.value)} /></label></div>
       </div>
-      {wrong.map((p) => <p key={p.text} class="problem" role="alert">{p.text}</p>)}
       <div class="bar take"><button type="button" disabled={!!busy || sources.length + files.length === 0} onClick={look}>Look for seeds</button></div>
+      <Wrong of={wrong} />
       {busy === "seeds" && working}
       {found && (found.length === 0 ? <><p class="soft">No page was found that is likely enough.</p>{leftOut}</> : (
         <>
