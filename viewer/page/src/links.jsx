@@ -26,7 +26,7 @@ export function Links({ at, state }) {
         {g && g.hosts.length > 0 ? <Graph g={g} chosen={chosen} choose={pick} crawl={at.crawl} name={state.figures.name} /> : <p class="soft empty">{g ? "No host has given a page yet." : "Reading …"}</p>}
       </section>
       <section class="card wide" aria-labelledby="leads-title">
-        <div class="bar"><h2 id="leads-title">{chosen ? <>Links of {chosen}</> : "Links that led to most relevant pages"}</h2>{chosen && <button type="button" onClick={() => pick("")}>All hosts</button>}</div>
+        <div class="bar"><h2 id="leads-title">{chosen ? <>Links of {chosen}</> : rows.length > 0 && rows.every((l) => !l.relevant) ? "Links that led to most pages, none of them relevant" : "Links that led to most relevant pages"}</h2>{chosen && <button type="button" onClick={() => pick("")}>All hosts</button>}</div>
         {g && rows.length === 0 && <p class="soft empty">{chosen ? "No page of another host was fetched by its links, and none of its pages by links of another." : "No page was fetched by a link from another host."}</p>}
         {rows.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-labelledby="leads-title"><table>
           <thead><tr><th>From</th><th>To</th><th class="n">Relevant</th><th class="n">Pages</th><th class="n">Harvest</th></tr></thead>

@@ -70,13 +70,13 @@ function Figures({ f, crawl }) {
   return (
     <dl class="figures">
       <div class="main"><dt>Relevant pages</dt><dd>{number(f.relevant)}</dd><dd class="note">relevance {decimal(f.threshold)} or more, by the judge {f.judge}</dd></div>
-      <div><dt>Pages fetched</dt><dd>{number(f.pages)}</dd><dd class="note">{f.budget ? <>of {number(f.budget)}<progress value={share} max="1" aria-label="Part of the budget that is spent" /></> : "no limit"}</dd></div>
+      <div><dt>Pages fetched</dt><dd>{number(f.pages)}</dd><dd class="note">{f.budget && f.pages > f.budget ? `${number(f.pages - f.budget)} more than the budget, ${number(f.budget)}` : f.budget ? <>of {number(f.budget)}<progress value={share} max="1" aria-label="Part of the budget that is spent" /></> : "no limit"}</dd></div>
       <div><dt>Harvest</dt><dd>{f.pages ? percent(f.harvest) : "–"}</dd><dd class="note">{f.pages ? `of the last 200: ${percent(f.recent)}` : "relevant pages of those fetched"}</dd></div>
       {f.next && <div><dt>Among the next 100</dt><dd>about {f.next.mean < 10 ? Math.floor(10 * f.next.mean) / 10 : Math.floor(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
       {f.next?.least > 0 && <div><dt>Still in reach</dt><dd>at least {number(f.next.least)}</dd><dd class="note">relevant pages, in nineteen crawls of twenty</dd></div>}
       <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} {f.queued === 1 ? "was" : "were"} queued{f.muted > 0 && <>; {number(f.muted)} set aside by mutes, which <a href={to(crawl, "steer")}>Steer</a> can undo</>}</dd></div>
       <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} {f.known === 1 ? "is" : "are"} known</dd></div>
-      <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers === 1 ? "one fetch" : `${f.workers} fetches`} at a time</dd></div>
+      <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">over the last minute; {span(f.elapsed)}, {f.workers === 1 ? "one fetch" : `${f.workers} fetches`} at a time</dd></div>
       <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed{f.unrecorded ? `, ${number(f.unrecorded)} not in the record` : ""}</dd></div>
     </dl>
   );
