@@ -161,6 +161,7 @@ func TestBadDrafts(t *testing.T) {
 		{map[string]any{}, "folder", "give the folder of the crawl a name"},
 		{draftOf(web, "../bees"), "folder", "does not lead to a folder in"},
 		{draftOf(web, "/tmp/bees"), "folder", "does not lead to a folder in"},
+		{draftOf(web, strings.Repeat("a", 300)), "folder", "the name is too long"},
 		{draftOf(web, "."), "folder", "does not lead to a folder in"},
 		{draftOf(web, "be\u202ees"), "folder", "not shown as they stand"},
 		{draftOf(web, "bees\n"), "folder", "not shown as they stand"},

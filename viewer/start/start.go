@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -238,6 +239,9 @@ func (s *Starter) folder(name string) (collection.Collection, error) {
 		return collection.Collection{}, fmt.Errorf("%q has characters that are not shown as they stand, such as control characters: leave them out", name)
 	}
 	col := collection.At(filepath.Join(s.o.Dir, name))
+	if _, err := os.Stat(col.Dir()); errors.Is(err, syscall.ENAMETOOLONG) {
+		return col, errors.New("the name is too long: give a shorter one")
+	}
 	if err := col.Usable(); err != nil {
 		return col, err
 	}

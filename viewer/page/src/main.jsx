@@ -98,13 +98,16 @@ function App() {
   );
 }
 
+// unnamed is the name of a crawl that was given none.
+const unnamed = "crawl";
+
 // Choose gives the choice of the crawls that are shown; one that is begun is among them.
 function Choose({ crawls, value, choose }) {
   return (
     <label class="choose"><span class="hidden">Crawl</span>
       <select value={value} onChange={(e) => choose(e.target.value)}>
         {value === starting && <option value={starting}>A new crawl</option>}
-        {crawls.map((c) => <option key={c.id} value={c.id}>{c.figures.name || c.dir} – {c.dir}</option>)}
+        {crawls.map((c) => <option key={c.id} value={c.id}>{c.figures.name && c.figures.name !== unnamed ? `${c.figures.name} – ${c.dir}` : c.dir}</option>)}
       </select>
     </label>
   );
