@@ -281,7 +281,7 @@ func TestOutsideJudgeInALab(t *testing.T) {
 		return []byte("webs: [{path: web, budgets: [20]}]\nscorers: [breadth-first, best-first-both]\njudges: " + judges + "\n")
 	}
 	for judges, want := range map[string]string{
-		"[{name: long, set: {terms: 0}}]":    "lab.yaml:3: long: terms = 0 is outside 1…1e+06",
+		"[{name: long, set: {terms: 0}}]":    "lab.yaml:3: long: terms = 0 is outside 1…1000000",
 		"[{name: long, set: {words: 1}}]":    `lab.yaml:3: long has no setting "words"`,
 		"[{name: long, set: {}, at: 1}]":     `a judge has no key "at"`,
 		"[long, {name: long}]":               "the judge long is named twice",
