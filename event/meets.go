@@ -9,13 +9,17 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Meets tells whether the log at path has an address of the place of a: of a page, of a fetch
-// that failed, or of a link that was to be fetched, or would have been but for its being muted. The log is
+// Meets tells whether the log at path has what a is about. Of a label that is the page. Of a place it is
+// an address there: of a page, of a fetch that failed, or of a link that was to be fetched, or would have been but for its being muted. The log is
 // looked through from an offset on, which is where a line begins, for at most so many bytes, and
 // a line more; 0 = to its end. behind is the offset after what was looked at, whole that nothing is left.
 func Meets(path string, a *Act, from, most int64) (met bool, behind int64, whole bool, err error) {
 	// Lines without these bytes are not decoded. What JSON writes otherwise ends them.
-	host, rest, _ := strings.Cut(a.Place, "/")
+	place := a.Place
+	if a.Label() {
+		_, place, _ = strings.Cut(a.URL.String(), "://")
+	}
+	host, rest, _ := strings.Cut(place, "/")
 	if i := strings.IndexFunc(rest, func(r rune) bool { return r >= 0x80 || strings.ContainsRune(`&<>"\`, r) }); i >= 0 {
 		rest = rest[:i]
 	}
@@ -37,8 +41,12 @@ func Meets(path string, a *Act, from, most int64) (met bool, behind int64, whole
 	return met, behind, whole, err
 }
 
-// meets tells whether an event has an address of the place of the act.
+// meets tells whether an event has the page of the act, or an address of its place.
 func (a *Act) meets(e Event) bool {
+	if a.Label() {
+		page, ok := e.(Fetched)
+		return ok && page.URL == a.URL
+	}
 	found := func(list []Found) bool {
 		return slices.ContainsFunc(list, func(f Found) bool { return a.Has(f.URL) })
 	}

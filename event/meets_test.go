@@ -57,6 +57,14 @@ func TestMeets(t *testing.T) {
 			t.Errorf("%s in parts: %v, up to %d, %v", place, met, at, err)
 		}
 	}
+	for page, want := range map[string]bool{
+		"https://www.page.test/bees/hive?a=1&b=2": true, "http://www.page.test/bees/hive?a=1&b=2": false, "https://www.page.test/bees/hive": false,
+		"https://queued.test:8080/a/b": false, "https://failed.test/f": false, "https://seed.test/": false,
+	} {
+		if met, _, _, err := Meets(path, &Act{Do: Relevant, URL: addr(page)}, 0, 0); met != want || err != nil {
+			t.Errorf("the page %s: %v, %v", page, met, err)
+		}
+	}
 	if _, _, _, err := Meets(filepath.Join(t.TempDir(), "none"), &Act{Place: "x.test"}, 0, 0); err == nil {
 		t.Error("a log that is not there")
 	}

@@ -81,9 +81,9 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	if !col.Running() {
 		when = "the crawl takes it in when it goes on (waggle crawl -o " + c.Dir + " --resume)"
 	}
-	if a.Needs() == "place" {
+	if a.Needs() == "place" || a.Label() && !col.OfSeveral() {
 		if met, _, _, err := event.Meets(col.EventLog(), &a, 0, 0); err == nil && !met {
-			when += ", and nothing that is known matches it now"
+			when += ", and " + unmet(a)
 		}
 	}
 	if col.OfSeveral() {
@@ -104,6 +104,14 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	}
 	_, err = fmt.Fprintf(std.out, "Act %d: %s; %s.\n", n, event.Line(a.Words()), when)
 	return err
+}
+
+// unmet is said of an act on what the log has not.
+func unmet(a event.Act) string {
+	if a.Label() {
+		return "no page of this address has been fetched yet: it is done only if one has when the crawl takes it in"
+	}
+	return "nothing that is known matches it now"
 }
 
 // act is what the arguments say.
