@@ -82,7 +82,7 @@ func TestOwnDescriptions(t *testing.T) {
 	if _, ok := score.Describe("mine"); ok {
 		t.Error("it is found without being given")
 	}
-	if _, err := mine.New(score.Options{Set: map[string]float64{"size": 3}}); err == nil || !strings.Contains(err.Error(), "scorer mine: setting size = 3: give a number in 0…2") {
+	if _, err := mine.New(score.Options{Set: map[string]float64{"size": 3}}); err == nil || !strings.Contains(err.Error(), "scorer mine: setting size = 3 is outside 0…2") {
 		t.Errorf("out of range: %v", err)
 	}
 	for want, d := range map[string]score.Description{

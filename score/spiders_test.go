@@ -295,7 +295,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{"fish-search", map[string]float64{"widht": 3}, `scorer fish-search: there is no setting "widht"; near names: width; it has width, depth`},
 		{"random", map[string]float64{"x": 3}, "it has none"},
-		{"fish-search", map[string]float64{"depth": 0}, "setting depth = 0: give a number in 1…50"},
+		{"fish-search", map[string]float64{"depth": 0}, "setting depth = 0 is outside 1…50"},
 		{"shark-search-0.5", map[string]float64{"gamma": math.NaN()}, "setting gamma = NaN"},
 		{"anthelion-like", map[string]float64{"value": 5}, "0…4"},
 	} {

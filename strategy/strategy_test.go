@@ -57,7 +57,7 @@ func TestNew(t *testing.T) {
 		{options{words: "hello ", set: map[string]float64{"loudness": 2}}, "hello 2 <nil>"},
 		{options{}, " speaker loud: give words"},
 		{options{set: map[string]float64{"loudness": 0.4}}, "0.4 <nil>"},
-		{options{set: map[string]float64{"loudness": 3}}, " speaker loud: setting loudness = 3: give a number in 0…2"},
+		{options{set: map[string]float64{"loudness": 3}}, " speaker loud: setting loudness = 3 is outside 0…2"},
 		{options{words: "!"}, " speaker loud: words out of range"},
 		{options{words: "fail"}, " speaker loud: it has a cold"},
 	} {
