@@ -83,8 +83,8 @@ func TestApprenticeModels(t *testing.T) {
 		want  string
 	}{
 		{nil, map[string]float64{"online": 0}, "waggle train apprentice"},
-		{nil, map[string]float64{"boundary": 0.7}, "setting boundary = 0.7: give a whole number"},
-		{nil, map[string]float64{"dmax": 3.5}, "setting dmax = 3.5: give a whole number"},
+		{nil, map[string]float64{"boundary": 0.7}, "setting boundary = 0.7 is no whole number in 0…2"},
+		{nil, map[string]float64{"dmax": 3.5}, "setting dmax = 3.5 is no whole number in 0…10"},
 		{trained(t, "crf"), nil, "waggle train apprentice"},
 		{of(model.Surroundings{Reach: 3}), nil, "set dmax to 3"},
 		{of(model.Surroundings{Reach: 5, Plain: true}), nil, "set plain to 1"},

@@ -340,7 +340,7 @@ func TestLongText(t *testing.T) {
 	for _, x := range []struct {
 		more        string
 		given, rest int
-	}{{"", 1033, 0}, {"&text=2000", 1033, 0}, {"&text=524", 524, 509}, {"&text=25", 25, 1008}, {"&text=3", 3, 1030}} {
+	}{{"", 1035, 0}, {"&text=2000", 1035, 0}, {"&text=524", 524, 511}, {"&text=25", 25, 1010}, {"&text=3", 3, 1032}} {
 		var b bodyView
 		d.get("body?url=https://bees.test/dance"+x.more, &b)
 		given := 0
