@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/collection"
 )
 
 // TestOlderEngine brings an engine back from a backup that is older than the folders of its workers. They
@@ -35,7 +38,16 @@ func TestOlderEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.serveEngine()
-	old := session(2 * pages / 3)
+	had := map[string]int{} // pages of a worker's folder at the time of the backup
+	for _, name := range []string{"w0", "w1"} {
+		had[name] = len(c.fetched(name))
+	}
+	both := session(2 * pages / 3)
+	// A worker that started late may have fetched nothing since, and goes on.
+	old := slices.DeleteFunc(slices.Clone(both), func(h *hand) bool { name := filepath.Base(h.dir); return len(c.fetched(name)) == had[name] })
+	if len(old) == 0 {
+		t.Fatal("no worker has fetched anything since the backup")
+	}
 	if err := errors.Join(os.RemoveAll(c.kept), os.Rename(backup, c.kept)); err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +66,22 @@ func TestOlderEngine(t *testing.T) {
 	hands := []*hand{c.start("w2"), c.start("w3")}
 	c.finish(hands...)
 	refused()
-	if n := len(c.table(c.merge(append(hands, old...)...))); n != pages {
+	if n := len(c.table(c.merge(append(hands, both...)...))); n != pages {
 		t.Errorf("%d pages of %d", n, pages)
 	}
 	for _, s := range c.web.hurried(c.delay) {
 		t.Errorf("hurried: %s", s)
 	}
+}
+
+// fetched are the pages that the log of a worker has.
+func (c *crew) fetched(name string) (pages []string) {
+	c.Helper()
+	for e, err := range collection.At(filepath.Join(c.dir, name)).Fetched() {
+		if err != nil {
+			c.Fatal(err)
+		}
+		pages = append(pages, e.URL.String())
+	}
+	return pages
 }
