@@ -92,7 +92,7 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs and %d unsure: %d copies, %d told, %d rightly", len(pairs)-unsure, unsure, are, told, right)
-	if right < 88 || told-right > 3 {
-		t.Errorf("%d of %d copies are told, and %d others: want 88 and 3", right, are, told-right)
+	if right < 85 || told-right > 2 {
+		t.Errorf("%d of %d copies are told, and %d others: want 85 and 2", right, are, told-right)
 	}
 }

@@ -27,7 +27,7 @@ const (
 	// first. Those of another name are where they have the same text: a template makes pages of
 	// two people alike by any bound.
 	Least       = 0.90
-	mainDiffers = 0.05
+	mainDiffers = 0.04
 	// headings is how many of a page belong to its name.
 	headings = 3
 	// rows and rowBins are of the keys by which pages of a name that many have are found: of

@@ -155,15 +155,15 @@ func firstWords(s string) string {
 	return strings.TrimSuffix(head(s, maxAround), " ")
 }
 
-// mainText joins the blocks that are content rather than navigation and
-// boilerplate. It is the whole text when no block is; when they are no more than
-// shortContent words, as a line below a list of links; and when they are less than
-// half of the words outside navigation and lists of links, as where paragraphs are
-// short.
+// mainText joins the blocks of a page but its navigation: nav, footer, aside, menu and
+// select, and lists of links, which are menuBlocks blocks or more in a row, no headings,
+// all of whose words are links. It is the whole text when no more than shortText words
+// are left, as below a page that is a list of links.
 //
-// Source: Kohlschütter, Fankhauser, Nejdl: Boilerplate detection using shallow
-// text features (2010), algorithm 2, with nav, footer, aside, menu and select
-// never content, and headings content where what follows them is.
+// The text features of Kohlschütter, Fankhauser, Nejdl: Boilerplate detection using
+// shallow text features (2010), algorithm 2, which leave out short blocks as well, lose
+// too much here: the ingredients of a recipe, the rows of a table, what a list of
+// publications names.
 func (w *walker) mainText(all string) string {
 	blocks := w.blocks
 	if n := len(blocks); n > 0 {
@@ -172,43 +172,31 @@ func (w *walker) mainText(all string) string {
 			blocks = blocks[:n-1]
 		}
 	}
-	keep := make([]bool, len(blocks))
-	var none block
-	prose := 0 // words outside navigation and lists of links
-	for i := range blocks {
-		prev, next := &none, &none
-		if i > 0 {
-			prev = &blocks[i-1]
-		}
-		if i+1 < len(blocks) {
-			next = &blocks[i+1]
-		}
-		keep[i] = isContent(prev, &blocks[i], next)
-		if blocks[i].isProse() {
-			prose += blocks[i].words
-		}
-	}
-	for i := len(blocks) - 2; i >= 0; i-- {
-		if blocks[i].heading && !blocks[i].aside && keep[i+1] {
-			keep[i] = true
-		}
-	}
 	// Kept blocks that follow one another are one piece of all.
 	var pieces []span
 	kept := 0 // words
-	for i, k := range keep {
-		if k {
-			kept += blocks[i].words
+	for i := 0; i < len(blocks); {
+		end := i + 1
+		if blocks[i].isLinks() {
+			for end < len(blocks) && blocks[end].isLinks() {
+				end++
+			}
 		}
-		switch n := len(pieces); {
-		case !k:
-		case n > 0 && pieces[n-1].end == blocks[i].start:
-			pieces[n-1].end = blocks[i].end
-		default:
-			pieces = append(pieces, blocks[i].span)
+		if blocks[i].aside || blocks[i].isLinks() && end-i >= menuBlocks {
+			i = end
+			continue
 		}
+		for _, b := range blocks[i:end] {
+			kept += b.words
+		}
+		if n := len(pieces); n > 0 && pieces[n-1].end == blocks[i].start {
+			pieces[n-1].end = blocks[end-1].end
+		} else {
+			pieces = append(pieces, span{blocks[i].start, blocks[end-1].end})
+		}
+		i = end
 	}
-	if kept <= shortContent || 2*kept < prose {
+	if kept <= shortText {
 		return all
 	}
 	if len(pieces) == 1 {
@@ -225,25 +213,14 @@ func (w *walker) mainText(all string) string {
 	return b.String()
 }
 
-// shortContent is the most words of a block that its length alone does not make content.
-const shortContent = 16
+const (
+	menuBlocks = 3  // blocks
+	shortText  = 16 // words
+)
 
-func isContent(prev, b, next *block) bool {
-	switch {
-	case !b.isProse():
-		return false
-	case prev.linkDensity() <= 0.555556:
-		return b.words > shortContent || next.words > 15 || prev.words > 4
-	default:
-		return b.words > 40 || next.words > 17
-	}
-}
-
-// isProse is false for navigation and lists of links.
-func (b *block) isProse() bool { return !b.aside && b.linkDensity() <= 0.333333 }
-
-func (b *block) linkDensity() float64 {
-	return float64(b.linkWords) / float64(max(1, b.words))
+// isLinks tells whether a block outside navigation, no heading, has words of links alone.
+func (b *block) isLinks() bool {
+	return !b.aside && !b.heading && b.words > 0 && b.linkWords == b.words
 }
 
 // languageOf reads the ISO 639-1 code from a language tag or a list of them,

@@ -157,7 +157,8 @@ func TestPage(t *testing.T) {
 		{"Headings", strings.Join(p.Headings, "|"), "The dance|History"},
 		{"Alts", strings.Join(p.Alts, "|"), "another hive"},
 		{"Main", p.Main, "The dance In the hive a forager that has found rich flowers runs straight ahead and waggles, " +
-			"then circles back, again and again, so that her sisters learn the way and the distance."},
+			"then circles back, again and again, so that her sisters learn the way and the distance. " +
+			"History Karl von Frisch read it first. Mail Go"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s = %q, want %q", c.name, c.got, c.want)
@@ -552,6 +553,10 @@ func TestMainText(t *testing.T) {
 		{"a button", "<p>bees honey waggle dance bee honey waggle dance alpha</p><button>go</button>", "bees honey waggle dance bee honey waggle dance alpha go"},
 		{"an address below a list", "<ul>" + list + "</ul><p>webmaster@example.org of the bees", strings.Repeat("Dance of the bee ", 8) + "webmaster@example.org of the bees"},
 		{"short paragraphs", "<p>Teachers<p>Fred Bee<p>Ada Wasp<p>Their hours and the room of both<p>Thursday 4:30 to 5:30", "Teachers Fred Bee Ada Wasp Their hours and the room of both Thursday 4:30 to 5:30"},
+		{"a recipe", "<p>" + long + "<h2>Ingredients</h2><ul><li>flour<li>honey</ul><h2>Steps</h2><ol><li>mix<li>bake</ol>", long + "Ingredients flour honey Steps mix bake"},
+		{"a table with links", "<p>" + long + `<table><tr><td><a href="/a">Ada</a><td>room 1<tr><td><a href="/b">Bo</a><td>room 2</table>`, long + "Ada room 1 Bo room 2"},
+		{"sentences with links", `<p>The <a href="/m">ashy mining bee</a> is a <a href="/s">species</a> of <a href="/b">sand bee</a> found in <a href="/e">Europe</a> and in the north of Africa.<ul>` + list + "</ul>", "The ashy mining bee is a species of sand bee found in Europe and in the north of Africa."},
+		{"a menu of two", `<p>` + long + `<p><a href="/x">Home</a><p><a href="/y">Bees</a>`, long + "Home Bees"},
 		{"a footer beside prose", "<p>" + long + "<p>© the bees", long + "© the bees"},
 		{"navigation alone", "<nav>Home Bees</nav>", "Home Bees"},
 	} {
