@@ -156,9 +156,10 @@ func firstWords(s string) string {
 }
 
 // mainText joins the blocks of a page but its navigation: nav, footer, aside, menu and
-// select, and lists of links, which are menuBlocks blocks or more in a row, no headings,
-// all of whose words are links. It is the whole text when no more than shortText words
-// are left, as below a page that is a list of links.
+// select, and lists of links. These are blocks in a row, no headings, all of whose words
+// are links: menuBlocks or more, or of more than shortText words together. It is the
+// whole text when no more than shortText words are left, as below a page that is a list
+// of links.
 //
 // The text features of Kohlschütter, Fankhauser, Nejdl: Boilerplate detection using
 // shallow text features (2010), algorithm 2, which leave out short blocks as well, lose
@@ -176,19 +177,17 @@ func (w *walker) mainText(all string) string {
 	var pieces []span
 	kept := 0 // words
 	for i := 0; i < len(blocks); {
-		end := i + 1
+		end, words := i+1, blocks[i].words
 		if blocks[i].isLinks() {
-			for end < len(blocks) && blocks[end].isLinks() {
-				end++
+			for ; end < len(blocks) && blocks[end].isLinks(); end++ {
+				words += blocks[end].words
 			}
 		}
-		if blocks[i].aside || blocks[i].isLinks() && end-i >= menuBlocks {
+		if blocks[i].aside || blocks[i].isLinks() && (end-i >= menuBlocks || words > shortText) {
 			i = end
 			continue
 		}
-		for _, b := range blocks[i:end] {
-			kept += b.words
-		}
+		kept += words
 		if n := len(pieces); n > 0 && pieces[n-1].end == blocks[i].start {
 			pieces[n-1].end = blocks[end-1].end
 		} else {
