@@ -75,6 +75,9 @@ const (
 	listLinks  = 10 // of the page's own site: a page of few words that has as many is a list
 	endLinks   = 3  // fewer lead almost nowhere: of the page's own site
 	gainLinks  = 2  // that are new are a gain
+	moreWords  = 40 // more are a gain
+	anyWords   = 10 // more are a gain where nothing but noWords was sent
+	noWords    = 5
 	doublings  = 16 // of every, at most
 	// wordLetters are those of a word, with the space behind it, where words have none
 	// between them.
@@ -132,8 +135,14 @@ func contentOf(p *web.Page) content {
 }
 
 // moreText tells whether a page says more than it did as it was sent: a quarter of its text,
-// and forty words.
-func (s content) moreText(sent content) bool { return s.words-sent.words >= max(40, sent.words/4) }
+// and moreWords; or anyWords where next to nothing was sent.
+func (s content) moreText(sent content) bool {
+	least := max(moreWords, sent.words/4)
+	if sent.words <= noWords {
+		least = anyWords
+	}
+	return s.words-sent.words >= least
+}
 
 // fresh are the links that were not sent.
 func (s content) fresh(sent content) map[web.URL]bool {

@@ -84,6 +84,9 @@ func TestRenderAuto(t *testing.T) {
 		least, most int // that are rendered
 	}{
 		{"scripts make all", func(int) string { return `<div id="app"></div>` + script }, func(int) string { return words(200) + links(60) }, 60, 60, 60},
+		{"scripts make short pages", func(int) string { return `<div id="root"></div>` + script }, func(n int) string {
+			return words(30) + fmt.Sprintf(`<a href="/%d">next</a>`, (n+1)%40)
+		}, 40, 40, 40},
 		{"no scripts", func(int) string { return links(300) }, nil, 300, 0, 0},
 		{"scripts that add nothing", full, nil, 300, 1, 9},
 		{"little text, to which nothing is added", func(n int) string { return script + next(n, 140) }, nil, 140, 2, 2},

@@ -54,8 +54,9 @@ func (w Webs) Find(ctx context.Context, name string) (string, error) {
 	return dir, err
 }
 
-// FindWebs finds in webs, by their names, those webs of the lab file whose paths lead nowhere.
-// It builds none unless all of them are there.
+// FindWebs finds in webs, by their names, those webs of the lab file whose paths lead nowhere:
+// those that were built before, and then those of From. It builds none unless all of them are
+// there. An empty From finds those that were built before alone.
 func (f *File) FindWebs(ctx context.Context, webs Webs) error {
 	var nowhere []*Web
 	for i := range f.Webs {
@@ -63,7 +64,18 @@ func (f *File) FindWebs(ctx context.Context, webs Webs) error {
 		if _, err := os.Stat(spec.Path); !errors.Is(err, fs.ErrNotExist) {
 			continue // opening it tells what is wrong with it
 		}
-		if _, _, err := webs.source(filepath.Base(spec.Path)); err != nil {
+		name := filepath.Base(spec.Path)
+		if made, err := corpus.Open(filepath.Join(webs.Made, name)); err == nil {
+			spec.Path = made.Dir()
+			if err := made.Close(); err != nil {
+				return err
+			}
+			continue
+		}
+		if webs.From == "" {
+			continue // opening it tells that it is not there
+		}
+		if _, _, err := webs.source(name); err != nil {
 			return job.Mistake{Err: fmt.Errorf("%s: %w", f.at("webs", fmt.Sprint(i)), err)}
 		}
 		nowhere = append(nowhere, spec)

@@ -60,6 +60,15 @@ func TestFindWebs(t *testing.T) {
 		t.Errorf("the web was built again, in %d steps", builds-1)
 	}
 
+	again := read("{path: webs/meadow}")
+	if err := again.FindWebs(t.Context(), Webs{Made: made}); err != nil || again.Webs[0].Path != filepath.Join(made, "meadow") {
+		t.Errorf("without a folder of webs what was built is %s (%v)", again.Webs[0].Path, err)
+	}
+	nowhere := read("{path: webs/medow}")
+	if was := nowhere.Webs[0].Path; nowhere.FindWebs(t.Context(), Webs{Made: made}) != nil || nowhere.Webs[0].Path != was {
+		t.Errorf("what is nowhere is %s", nowhere.Webs[0].Path)
+	}
+
 	recorded := Webs{From: made, Made: t.TempDir()}
 	f := read("{path: nowhere/meadow}")
 	if err := f.FindWebs(t.Context(), recorded); err != nil || f.Webs[0].Path != filepath.Join(made, "meadow") {

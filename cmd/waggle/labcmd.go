@@ -43,12 +43,10 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	docs, done := newDocuments()
 	defer func() { err = errors.Join(err, done()) }()
 	meter := terminal.NewMeter(io.err)
-	if c.Webs != "" {
-		err := f.FindWebs(ctx, lab.Webs{From: c.Webs, Made: filepath.Join(c.Out, "webs"), Progress: meter.Show})
-		meter.End()
-		if err != nil {
-			return stoppedOr(ctx, err, "stopped; the same command goes on where it was")
-		}
+	err = f.FindWebs(ctx, lab.Webs{From: c.Webs, Made: filepath.Join(c.Out, "webs"), Progress: meter.Show})
+	meter.End()
+	if err != nil {
+		return stoppedOr(ctx, err, "stopped; the same command goes on where it was")
 	}
 	out, err := f.Run(ctx, c.Out, lab.Options{Documents: docs, Progress: meter.Show, Workers: c.Workers, Replace: c.Replace, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))

@@ -178,6 +178,9 @@ func (c *steerCmd) list(col collection.Collection, std streams) error {
 		if a.Refused != "" {
 			more = ": not done, " + a.Refused
 		}
+		if by := event.UndoneBy(acts, a.Number); by > 0 && a.Number > 0 {
+			more = fmt.Sprintf(": undone by act %d", by)
+		}
 		if unread == nil && all.Unfound(a) {
 			more = ": " + unfound
 		}
