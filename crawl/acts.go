@@ -271,7 +271,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore b
 	if page != nil {
 		s.add(a)
 		d.noteLabel(a)
-		d.labelled = append(d.labelled, labelled{a, page})
+		d.labelled = append(d.labelled, givenLabel{a, page})
 		return true, nil
 	}
 	if err := d.settleLabels(ctx, now); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // What a person says of pages. Labels that follow one another are taken in together, in one turn:
 //
-//	Acts ─► labelled, labelled, … ─► judge and scorer are taught ─► event.Act …, event.Rejudged
+//	Acts ─► givenLabel, givenLabel, … ─► judge and scorer are taught ─► event.Act …, event.Rejudged
 
 // LabelledScorer is implemented by scorers that learn from what a person says of a page.
 type LabelledScorer interface {
@@ -31,8 +31,8 @@ type LabelledJudge interface {
 	Label(wanted []*web.Page) []web.Renewal
 }
 
-// labelled is a label that was taken in, or the undoing of one, and its page.
-type labelled struct {
+// givenLabel is a label that was taken in, or the undoing of one, and its page.
+type givenLabel struct {
 	act  event.Act
 	page *web.Page
 }

@@ -150,7 +150,7 @@ type driver struct {
 	labels        []int   // Standing.Labels
 	taking        bool    // there are acts beyond those that were taken in at once
 	// Labels that were taken in, and wait for those that follow them.
-	labelled []labelled
+	labelled []givenLabel
 	// For those who watch: what is under way, nil where nobody does; when the activity was
 	// reported last, and for how long the disk was written to since.
 	fetches  *fetches

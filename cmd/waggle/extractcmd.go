@@ -406,12 +406,12 @@ func (c *extractCheckCmd) Run(ctx context.Context, std streams, docs parse.Docum
 		bySite[s] = append(bySite[s], e)
 	}
 	slices.Sort(sites)
-	fmt.Fprintln(out, "learnt on\tcompared on\tfield\tpages\twanted\tfound\tright\tprecision\trecall")
-	same, other := newTable(filled.Columns), newTable(filled.Columns)
-	unlike := 0
 	if !slices.ContainsFunc(sites, func(s string) bool { return len(bySite[s]) > c.Learn }) {
 		return exit{exitUsage, fmt.Errorf("--learn %d: no site has more pages filled in than that, so none is left to compare: fill in at least %d of one site", c.Learn, c.Learn+1)}
 	}
+	fmt.Fprintln(out, "learnt on\tcompared on\tfield\tpages\twanted\tfound\tright\tprecision\trecall")
+	same, other := newTable(filled.Columns), newTable(filled.Columns)
+	unlike := 0
 	for _, site := range sites {
 		own, others := newTable(filled.Columns), newTable(filled.Columns)
 		draw := rand.New(rand.NewPCG(c.Seed, 0))

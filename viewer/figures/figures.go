@@ -31,7 +31,7 @@ type Crawl struct {
 
 	moved map[uint64]int64 // where the event of a redirect begins, by the hash of its address
 
-	passed   passed
+	passed   cursor
 	copies   copies        // pages that repeat another
 	good     bitset        // the pages that are relevant
 	leads    map[pair]lead // pages of one host that were found on another

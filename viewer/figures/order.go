@@ -98,9 +98,9 @@ func (b *best) sorted() []int32 {
 	return b.ids
 }
 
-// passed is how far somebody has got through the list that was asked for last: who turns its pages
+// cursor is how far somebody has got through the list that was asked for last: who turns its pages
 // asks for those that follow one that was shown, and these are chosen in one pass, however deep they lie.
-type passed struct {
+type cursor struct {
 	mu   sync.Mutex // lists are made by several goroutines at once
 	list string     // the filter, without From and N
 	of   int        // events that there were
@@ -120,7 +120,7 @@ func passedList(f Filter) string {
 }
 
 // before returns the page before the first one that a filter wants, if it is known.
-func (p *passed) before(c *Crawl, f Filter) (id int32, ok bool) {
+func (p *cursor) before(c *Crawl, f Filter) (id int32, ok bool) {
 	if f.From <= 0 {
 		return 0, false
 	}
@@ -134,7 +134,7 @@ func (p *passed) before(c *Crawl, f Filter) (id int32, ok bool) {
 }
 
 // note keeps that a page is the last of the first n.
-func (p *passed) note(c *Crawl, f Filter, n int, id int32) {
+func (p *cursor) note(c *Crawl, f Filter, n int, id int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if list := passedList(f); p.of != c.lines || p.list != list || len(p.at) >= mostPassed {
