@@ -31,8 +31,9 @@ type Options struct {
 	Old string
 	// Prefer are the shards that are taken first.
 	Prefer []int
-	// Least is how many live sessions there must be before any shard is taken: what the first would take of all shards
-	// it would give the others at once.
+	// Least is how many workers, this one among them, must have been there at or after its joining before it takes
+	// any shard: what the first would take of all shards it would give the others at once. Those that have
+	// left again count: they may have seen enough workers, and done all there was to do, before this one looked.
 	Least int
 	// Status is asked for what the session tells of its worker, at each renewal; nil =
 	// nothing.
@@ -45,7 +46,7 @@ type Member struct {
 	o       Options
 	e       engine.Engine
 	renewed int
-	enough  bool            // there were Options.Least sessions
+	enough  bool            // there were Options.Least workers
 	behind  bool            // what the engine last told of the own session is from before the last renewal
 	rev     engine.Revision // of the own session
 	seen    map[string]*sight
@@ -64,6 +65,7 @@ type sight struct {
 	at     time.Time // since when it is so, as far as was seen
 	v      value
 	shards int
+	before bool // it had ended when this worker joined
 }
 
 // Join begins a session.
@@ -78,7 +80,27 @@ func Join(ctx context.Context, e engine.Engine, o Options) (*Member, error) {
 			return nil, err
 		}
 	}
+	if o.Least > 1 {
+		if err := m.lookBefore(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return m, m.renew(ctx)
+}
+
+// lookBefore notes which sessions have ended.
+func (m *Member) lookBefore(ctx context.Context) error {
+	all, err := m.e.List(ctx, sessions)
+	if err != nil {
+		return err
+	}
+	now := m.o.Clock.Now()
+	for _, x := range all {
+		if v := readValue(x.Value); v.Ended {
+			m.seen[strings.TrimPrefix(x.Key, sessions)] = &sight{rev: x.Revision, at: now, v: v, before: true}
+		}
+	}
+	return nil
 }
 
 // endOld ends the session that this worker had before.
@@ -204,7 +226,7 @@ func (m *Member) Tick(ctx context.Context) (c Change, err error) {
 	if err != nil {
 		return c, err
 	}
-	if m.enough = m.enough || live >= m.o.Least; !m.enough {
+	if m.enough = m.enough || live+m.gone() >= m.o.Least; !m.enough {
 		return c, nil
 	}
 	all, err := m.e.List(ctx, shards)
@@ -212,6 +234,22 @@ func (m *Member) Tick(ctx context.Context) (c Change, err error) {
 		return c, err
 	}
 	return m.balance(ctx, live, all)
+}
+
+// gone counts the workers that have left since this one joined and are not back.
+func (m *Member) gone() int {
+	left := make(map[string]bool)
+	for _, s := range m.seen {
+		if s.v.Ended && !s.before {
+			left[s.v.Worker] = true
+		}
+	}
+	for id, s := range m.seen {
+		if id == m.o.ID || !s.v.Ended {
+			delete(left, s.v.Worker)
+		}
+	}
+	return len(left)
 }
 
 // due tells whether a third of a term has passed since the last renewal.

@@ -236,7 +236,9 @@ func (w *Worker) letters(m *crawl.Mail) {
 	}
 	all := w.all
 	var kept []letter
-	later := false
+	// waits are the shards, and toldTo, of which a letter is kept: what follows is kept behind it. Taken in
+	// before it, it would mark the log as taken in beyond the one that waits, which a stop would lose.
+	waits := make(map[int]bool)
 	for i, l := range w.inbox {
 		if len(m.Links) >= linksAtOnce {
 			kept = append(kept, w.inbox[i:]...)
@@ -247,9 +249,9 @@ func (w *Worker) letters(m *crawl.Mail) {
 			all = view{Last: l.place, Sum: l.sum}
 			continue
 		}
-		if l.after > all.Last || l.shard == toldTo && later {
+		if l.after > all.Last || waits[l.shard] {
 			kept = append(kept, l)
-			later = later || l.shard == toldTo // they are taken in in their order
+			waits[l.shard] = true
 			continue
 		}
 		w.links -= len(l.links) + len(l.told)

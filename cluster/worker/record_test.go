@@ -174,3 +174,41 @@ func FuzzRecords(f *testing.F) {
 		}
 	})
 }
+
+// The links of one log are taken in in their order, also where the first of them wait for something else: the
+// place up to which a shard has them never passes one that waits, and never goes back.
+func TestLinksInOrder(t *testing.T) {
+	w := New(t.Context(), Options{Engine: engine.NewMemory()})
+	w.holds[0], w.holds[1] = &liveShard{gen: 1}, &liveShard{gen: 2}
+	link := func(n, gen int, place, after engine.Position) letter {
+		return letter{shard: n, gen: gen, place: place, linkRecord: linkRecord{after: after}, links: make([]web.Candidate, 1)}
+	}
+	for _, c := range []struct {
+		letters []letter
+		links   int
+		at      [2]engine.Position
+	}{
+		{[]letter{link(0, 1, 11, 7), link(1, 2, 12, 0), link(0, 1, 13, 0)}, 1, [2]engine.Position{0, 12}},
+		{[]letter{link(0, 1, 14, 8), {shard: forAllOf, place: 7}}, 0, [2]engine.Position{0, 12}},
+		{nil, 2, [2]engine.Position{13, 12}},
+		{[]letter{{shard: forAllOf, place: 8}, link(0, 1, 15, 7)}, 0, [2]engine.Position{13, 12}},
+		{nil, 2, [2]engine.Position{15, 12}},
+	} {
+		for _, l := range c.letters {
+			if err := w.put(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var m crawl.Mail
+		w.mu.Lock()
+		w.letters(&m)
+		at := [2]engine.Position{w.holds[0].Links, w.holds[1].Links}
+		w.mu.Unlock()
+		if len(m.Links) != c.links || at != c.at {
+			t.Errorf("%d links, up to %v, not %d up to %v", len(m.Links), at, c.links, c.at)
+		}
+	}
+	if w.links != 0 || len(w.inbox) != 0 {
+		t.Errorf("%d letters and %d links wait", len(w.inbox), w.links)
+	}
+}

@@ -316,7 +316,13 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err := w.toldBefore(ctx); err != nil {
 		return err
 	}
+	// What this worker was told is in the log before anyone counts it as there: the others, which may
+	// wait for it, are not over by a budget that it was told to raise.
 	late := time.AfterFunc(w.plan.Term*2/3, func() { w.o.Note(fmt.Sprintf("waits to join: %v", w.unanswered())) })
+	if err := w.settleActs(w.ctx); err != nil {
+		late.Stop()
+		return err
+	}
 	w.member, err = shard.Join(ctx, w.e, shard.Options{
 		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,
 		Old: old, Prefer: slices.Sorted(maps.Keys(views)), Least: w.o.Least,
@@ -326,9 +332,6 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 		return err
 	}
 	w.background.Go(w.watch)
-	if err := w.settleActs(w.ctx); err != nil {
-		return err
-	}
 	said, err := w.e.End(w.ctx, logTold)
 	if err != nil {
 		return err
@@ -336,6 +339,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	w.heeded = said.Position
 	taken, err := w.first(ctx)
 	if err != nil {
+		return err
+	}
+	if err := w.earlierActs(w.ctx); err != nil {
 		return err
 	}
 	if err := w.resume(ctx, f, views, taken); err != nil {
@@ -391,17 +397,17 @@ func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 			err = errors.Join(err, w.member.Free(w.ctx, n))
 		}
 		if err == nil {
-			live := 0
-			for _, s := range w.member.Sessions() {
-				if !s.Ended {
-					live++
-				}
-			}
-			if live >= w.o.Least && w.member.Enough() {
+			if w.member.Enough() {
 				return taken, nil
 			}
 			if !told {
 				told = true
+				live := 0
+				for _, s := range w.member.Sessions() {
+					if !s.Ended {
+						live++
+					}
+				}
 				w.o.Note(fmt.Sprintf("waits for %d workers, of which %d are there", w.o.Least, live))
 			}
 		} else if errors.As(err, new(*shard.EndedError)) {

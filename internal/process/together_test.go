@@ -36,6 +36,7 @@ type crew struct {
 	ca     string // by what it is known; "" = it has no TLS
 	// program is what workers run; "" = waggle.
 	program string
+	workers []*hand // that were started
 	// complaints are what engines said.
 	complaints said
 }
@@ -133,6 +134,7 @@ func (c *crew) start(name string, more ...string) *hand {
 		c.Fatal(err)
 	}
 	go func() { h.ended <- h.cmd.Wait() }()
+	c.workers = append(c.workers, h)
 	c.Cleanup(func() {
 		h.cmd.Process.Kill()
 	})
@@ -154,6 +156,9 @@ func (h *hand) wait() error {
 		before := asked
 		asked = h.c.web.requestsSoFar()
 		if asked == before {
+			for _, other := range h.c.workers {
+				h.c.Logf("%s:\n%s", other.dir, other.out.String())
+			}
 			h.cmd.Process.Signal(syscall.SIGQUIT)
 			<-h.ended
 			h.c.Fatalf("the worker in %s does not end: %s", h.dir, h.out.String())
