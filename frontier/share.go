@@ -107,7 +107,15 @@ type site struct {
 	asleep map[uint32]struct{}
 }
 
-// hostCounts are what a host adds to the counts of its site and of the frontier.
+// hostCounts are what a host adds to the counts of its site and of the frontier. They stand in four places, so that
+// no turn counts anew, and are always the same (TestNothingIsStuck):
+//
+//	host.counts            of a host at hand, as updateCounts last made them of its state and links
+//	coldHost.counts        of a cold one, from its flags; warm and cool keep what they say
+//	site.names … working   Σ over all hosts of the site, at hand or cold
+//	Frontier.quick         Σ over all hosts; Frontier.working counts the sites with working > 0
+//
+// Whatever changes the state or the links of a host calls updateCounts before the turn ends.
 type hostCounts struct {
 	names, fresh, proven, working, quick bool
 	links                                int
