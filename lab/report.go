@@ -17,14 +17,20 @@ import (
 // Report writes what the cells in dir show: report.html, report.md, CSV and
 // plots: those of the last run, whatever else lies there.
 func Report(dir string) (report.Results, error) {
-	f, err := Read(filepath.Join(dir, labFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return report.Results{}, fmt.Errorf("%s holds no results of a lab: waggle lab run makes some", dir)
-	}
+	f, err := readResults(dir)
 	if err != nil {
 		return report.Results{}, err
 	}
 	return f.Report(dir)
+}
+
+// readResults reads the lab file of the results in a folder.
+func readResults(dir string) (*File, error) {
+	f, err := Read(filepath.Join(dir, labFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no results of a lab: waggle lab run makes some", dir)
+	}
+	return f, err
 }
 
 // Report is the function Report for a lab that is at hand, as one with strategies

@@ -52,6 +52,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(s.serveChanges)},
 		{path: crawl1 + "workers", line: "The workers of a crawl that several do, as the one of this folder heard of them last; none of another crawl.", answer: workerList{}, serve: of((*crawl).serveWorkers)},
 		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
+		{path: crawl1 + "lab", line: "What breadth-first found in a lab (waggle open --lab) on the topic that the crawl is named by; without points, and with the reason, where that is not known.", answer: LabCurve{}, serve: s.of(s.serveLab)},
 		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
 		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host; those that a person put before others, and seeds, apart.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},
 		{path: crawl1 + "failures", line: "What did not come, by reason, with examples.", answer: causeLists{}, serve: of((*crawl).serveFailures)},
@@ -250,6 +251,28 @@ func (c *crawl) serveCurve(_ *http.Request, q *query) (got any, err error) {
 	n := q.number("points", 400, 5000)
 	c.With(func(f *figures.Crawl) { got = f.Curve(n) })
 	return got, nil
+}
+
+// LabCurve is what breadth-first found in a lab: the mean over its crawls of a topic.
+type LabCurve struct {
+	Web      string    `json:"web,omitempty"`
+	Pages    []int     `json:"pages"`
+	Relevant []float64 `json:"relevant"`      // among these, by the truth of the lab
+	Crawls   int       `json:"crawls"`        // that the mean is of
+	Why      string    `json:"why,omitempty"` // there is none
+}
+
+func (s *Server) serveLab(c *crawl, w http.ResponseWriter, _ *http.Request) {
+	got := LabCurve{}
+	if s.lab != nil {
+		var name string
+		c.With(func(f *figures.Crawl) { name = f.Figures().Name })
+		got = s.lab(name)
+	}
+	if got.Pages == nil {
+		got.Pages, got.Relevant = []int{}, []float64{}
+	}
+	writeJSON(w, http.StatusOK, got)
 }
 
 // hostOrders are the orders of hosts.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
@@ -131,6 +132,31 @@ func TestSearchKeyInChromium(t *testing.T) {
 	if acts, err := d.crawls[0].Collection().Told(); len(acts) > 0 || err != nil {
 		t.Errorf("what was typed told the crawl %v, %v", acts, err)
 	}
+}
+
+// What breadth-first found in a lab on the topic of the crawl's name stands beside the curve, and why there is nothing
+// where the lab does not know the name.
+func TestLabCurveInChromium(t *testing.T) {
+	d := serveWith(t, Options{
+		Collections: []collection.Collection{crawled(t, bees(), "https://bees.test/"), crawledBy(t, "wasps", "", bees(), "https://bees.test/")},
+		Lab: func(name string) LabCurve {
+			if name != "bees" {
+				return LabCurve{Why: "the lab has no crawl of breadth-first on " + name}
+			}
+			return LabCurve{Web: "meadow", Pages: []int{2, 4}, Relevant: []float64{0.5, 1.5}, Crawls: 3}
+		},
+	})
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`[...document.querySelectorAll(".u-legend th")].map(e => e.textContent).join() === "Pages,Relevant,Of the last 200,Relevant, breadth-first in the lab"`)
+	b.Until(`document.body.textContent.includes("mean of 3 crawls")`)
+	if got := b.Eval(`[...document.querySelectorAll(".astable tbody tr")].map(r => r.children[3].textContent).join()`); !strings.HasPrefix(strings.Trim(got, "\""), "0,1,1,2,") {
+		t.Errorf("beside the curve stands %s", got)
+	}
+	b.Eval(`(() => { const s = document.querySelector(".beside select"); s.value = ""; s.dispatchEvent(new Event("change", { bubbles: true })); })()`)
+	b.Until(`!document.body.textContent.includes("mean of 3 crawls")`)
+	b.Eval(`void(location.hash = "#/2/now")`)
+	b.Until(`document.body.textContent.includes("Nothing to compare with: the lab has no crawl of breadth-first on wasps.")`)
 }
 
 // The curve of a breadth-first crawl of the same name which is shown too stands beside that of

@@ -53,6 +53,8 @@ type Options struct {
 	// Fields are those whose values are shown of each page, in place of those in the folders;
 	// nil = the latter. On the page others can be taken.
 	Fields *watch.FieldFile
+	// Lab is what breadth-first found in a lab on the topic that a crawl is named by; nil = no lab is at hand.
+	Lab func(crawl string) LabCurve
 	// Every is how often logs are looked at; 0 = twice a second.
 	Every time.Duration
 	// Random draws keys of at least 8 characters; nil = crypto/rand.
@@ -71,7 +73,8 @@ type Server struct {
 	assets fs.FS
 	shown  views
 
-	folders []string         // in which crawls may begin
+	folders []string // in which crawls may begin
+	lab     func(crawl string) LabCurve
 	fields  *watch.FieldFile // that crawls have at first
 
 	mu     sync.Mutex
@@ -105,7 +108,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents, folders: o.Folders, fields: o.Fields, more: make(chan struct{})}
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents, folders: o.Folders, fields: o.Fields, lab: o.Lab, more: make(chan struct{})}
 	for _, c := range o.Collections {
 		s.add(c)
 	}

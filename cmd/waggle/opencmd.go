@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/internal/notice"
+	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/viewer/start"
@@ -27,6 +28,7 @@ type openCmd struct {
 	Public        string `placeholder:"URL" help:"The address of a proxy with TLS that answers in its place, such as https://crawls.example.org."`
 	Index         *bool  `negatable:"" help:"Make the index for searching: at once with --index, never with --no-index, unless somebody asks for it on the page (default: while a crawl runs, where 10 GB of the disk are free)."`
 	Fields        string `placeholder:"FILE" help:"Show the values of these fields (YAML, see waggle extract table --help) of each page, and not those of fields.yaml in the folder of the crawl; on the page others can be taken."`
+	Lab           string `placeholder:"DIR" help:"Draw the harvest beside that of breadth-first on the topic of the crawl's name, TOPIC or WEB/TOPIC, in these results of waggle lab run."`
 	NotifyProgram string `placeholder:"PROGRAM" help:"Program that is told of crawls that are begun, or gone on with, on the page, as that of waggle crawl is."`
 	NotifyURL     string `name:"notify-url" placeholder:"URL" help:"Address that is told of them by POST."`
 
@@ -87,6 +89,10 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 			return exit{exitUsage, fmt.Errorf("--fields: %w", err)}
 		}
 	}
+	known, err := c.labCurves()
+	if err != nil {
+		return exit{exitUsage, fmt.Errorf("--lab: %w", err)}
+	}
 	notices, err := notice.NewSender(c.NotifyProgram, c.NotifyURL, "waggle/"+version)
 	if err != nil {
 		return exit{exitUsage, fmt.Errorf("--notify-%w", err)}
@@ -95,7 +101,7 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 		begin.Hear = notices.Hear
 	}
 	begun := start.New(ctx, begin)
-	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Public: c.Public, Collections: found, Folders: folders, Documents: docs, Start: begun, Index: indexing(c.Index), Fields: fields}, !c.NoBrowser)
+	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Public: c.Public, Collections: found, Folders: folders, Documents: docs, Start: begun, Index: indexing(c.Index), Fields: fields, Lab: known}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}
@@ -105,6 +111,24 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 		complain(std.err, err)
 	}
 	return err
+}
+
+// labCurves reads what breadth-first found in the lab, by the name of a crawl; nil without a lab.
+func (c *openCmd) labCurves() (func(crawl string) viewer.LabCurve, error) {
+	if c.Lab == "" {
+		return nil, nil
+	}
+	results, err := lab.ReadCurves(c.Lab, "breadth-first")
+	if err != nil {
+		return nil, err
+	}
+	return func(crawl string) viewer.LabCurve {
+		got, err := results.Of(crawl)
+		if err != nil {
+			return viewer.LabCurve{Why: err.Error()}
+		}
+		return viewer.LabCurve{Web: got.Web, Pages: got.Points, Relevant: got.Hits, Crawls: got.Crawls}
+	}, nil
 }
 
 // indexing is when an index is made, by the flag --index; nil = it was not given.

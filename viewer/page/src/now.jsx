@@ -38,8 +38,8 @@ export function Now({ at, state }) {
   );
 }
 
-// Harvest draws the curve, beside that of another crawl which is shown here: one of the same
-// name, judge and threshold that was breadth-first, such as that of waggle demo, unless
+// Harvest draws the curve, beside that of breadth-first in a lab where that is known, or that of another crawl which
+// is shown here: one of the same name, judge and threshold that was breadth-first, such as that of waggle demo, unless
 // another is chosen.
 function Harvest({ crawl, figures, curve }) {
   const [others, setOthers] = useState([]);
@@ -49,18 +49,25 @@ function Harvest({ crawl, figures, curve }) {
   }, [crawl]);
   const alike = ["name", "judge", "threshold"];
   const plain = figures.scorer !== "breadth-first" && others.find((c) => c.figures.scorer === "breadth-first" && alike.every((k) => c.figures[k] === figures[k]));
-  const id = chosen ?? (plain ? plain.id : "");
-  const beside = useData(id ? `crawls/${id}/curve?points=400` : null);
+  const lab = useData(`crawls/${crawl}/lab`).data;
+  const known = lab?.pages.length > 0;
+  const id = chosen ?? (plain ? plain.id : known ? "lab" : "");
   const other = others.find((c) => c.id === id);
+  const data = useData(other ? `crawls/${id}/curve?points=400` : null).data;
+  const beside = id === "lab" ? lab : other && data;
+  const name = id === "lab" ? "breadth-first in the lab" : other ? other.figures.scorer || other.dir : "";
   return (
     <>
-      {others.length > 0 && (
+      {(others.length > 0 || known) && (
         <label class="beside">Beside <select value={id} onChange={(e) => choose(e.target.value)}>
           <option value="">no other crawl</option>
+          {known && <option value="lab">breadth-first in the lab: {lab.web}</option>}
           {others.map((c) => <option key={c.id} value={c.id}>{c.figures.scorer}: {c.figures.name || c.dir} – {c.dir}</option>)}
         </select></label>
       )}
-      <Curve key={id} curve={curve} beside={other && beside.data} name={other ? other.figures.scorer || other.dir : ""} />
+      <Curve key={id} curve={curve} beside={beside} name={name} />
+      {id === "lab" && known && <p class="soft">In the lab pages count that its truth calls relevant, mean of {number(lab.crawls)} {lab.crawls === 1 ? "crawl" : "crawls"}; here those that the judge does.</p>}
+      {lab?.why && <p class="soft">Nothing to compare with: {lab.why}.</p>}
     </>
   );
 }
