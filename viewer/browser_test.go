@@ -150,6 +150,11 @@ func TestLabCurveInChromium(t *testing.T) {
 	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
 	b.Until(`[...document.querySelectorAll(".u-legend th")].map(e => e.textContent).join() === "Pages,Relevant,Of the last 200,Relevant, breadth-first in the lab"`)
 	b.Until(`document.body.textContent.includes("mean of 3 crawls")`)
+	for _, width := range []int{320, 1280, 3840} {
+		b.Resize(width, 900, width == 1280)
+		b.Until(`document.documentElement.scrollWidth <= innerWidth`)
+		b.Shoot(fmt.Sprintf("lab-%d", width))
+	}
 	if got := b.Eval(`[...document.querySelectorAll(".astable tbody tr")].map(r => r.children[3].textContent).join()`); !strings.HasPrefix(strings.Trim(got, "\""), "0,1,1,2,") {
 		t.Errorf("beside the curve stands %s", got)
 	}

@@ -66,7 +66,7 @@ function Harvest({ crawl, figures, curve }) {
         </select></label>
       )}
       <Curve key={id} curve={curve} beside={beside} name={name} />
-      {id === "lab" && known && <p class="soft">In the lab pages count that its truth calls relevant, mean of {number(lab.crawls)} {lab.crawls === 1 ? "crawl" : "crawls"}; here those that the judge does.</p>}
+      {id === "lab" && known && <p class="soft">The lab counts pages that its truth calls relevant (mean of {count(lab.crawls, "crawl", "crawls")}), this crawl those that its judge does.</p>}
       {lab?.why && <p class="soft">Nothing to compare with: {lab.why}.</p>}
     </>
   );
