@@ -55,6 +55,45 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// A command is the same where the others have their names alone.
+func TestCommandsFor(t *testing.T) {
+	whole := newParser(t)
+	told := func(n *kong.Node) string {
+		var b strings.Builder
+		fmt.Fprintln(&b, n.Summary(), n.Help, n.Detail)
+		for _, group := range n.AllFlags(false) {
+			for _, f := range group {
+				fmt.Fprintln(&b, f, f.Help, f.Default, f.Enum)
+			}
+		}
+		for _, p := range n.Positional {
+			fmt.Fprintln(&b, p.Summary(), p.Help)
+		}
+		return b.String()
+	}
+	smaller := 0
+	for _, leaf := range whole.Model.Leaves(false) {
+		args := strings.Fields(commandName(leaf))
+		some, err := kong.New(commandsFor(args), kong.Name("waggle"), whole.Model.Vars())
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := some.Model.Leaves(false)
+		at := slices.IndexFunc(have, func(n *kong.Node) bool { return commandName(n) == commandName(leaf) })
+		if at < 0 {
+			t.Errorf("there is no command %s", args)
+		} else if told(have[at]) != told(leaf) {
+			t.Errorf("%s is\n%s\nbut of the whole tree\n%s", args, told(have[at]), told(leaf))
+		}
+		if len(have) < len(whole.Model.Leaves(false)) {
+			smaller++
+		}
+	}
+	if smaller < 20 {
+		t.Errorf("only %d commands leave the others out", smaller)
+	}
+}
+
 // Every command that help shows is understood; those of the guide run, see TestGuide.
 func TestShownCommands(t *testing.T) {
 	parser := newParser(t)

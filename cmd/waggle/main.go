@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -127,19 +128,55 @@ type commands struct {
 // newCommands makes the tree, with the flags that stand for settings of a job.
 func newCommands() *commands {
 	c := &commands{}
+	c.addFlags("")
+	return c
+}
+
+// addFlags adds the flags that stand for settings of a job to the commands below one of the
+// top, or to all for "".
+func (c *commands) addFlags(top string) {
 	settings := job.Settings()
-	of := func(paths ...string) cli.Flags { return cli.FlagsOf(settings, "", paths...) }
+	add := func(of string, to *cli.Flags, prefix string, paths ...string) {
+		if top == "" || top == of {
+			*to = cli.FlagsOf(settings, prefix, paths...)
+		}
+	}
 	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
 	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
-	c.Crawl.Flags = of()
-	c.Judge.Flags = of(judgeSettings()...)
-	c.Topic.Train.Flags = of(proxied...)
-	c.Train.Collect.Flags = of(append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
-	c.Train.Model.Flags = cli.FlagsOf(settings, "paths", live...)
-	c.Seeds.Flags = of(seedsSettings()...)
-	c.Forage.Flags = of(live...)
-	c.Teach.Show.Flags = of(live...)
-	return c
+	add("crawl", &c.Crawl.Flags, "")
+	add("judge", &c.Judge.Flags, "", judgeSettings()...)
+	add("topic", &c.Topic.Train.Flags, "", proxied...)
+	add("train", &c.Train.Collect.Flags, "", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
+	add("train", &c.Train.Model.Flags, "paths", live...)
+	add("seeds", &c.Seeds.Flags, "", seedsSettings()...)
+	add("forage", &c.Forage.Flags, "", live...)
+	add("teach", &c.Teach.Show.Flags, "", live...)
+}
+
+// commandsFor is what kong has to know of the tree to run these arguments. A fifth of the
+// time of a short command would go into reading the tags of all the others. So where the first
+// argument is a command, the others have their names alone, unless it tells about all.
+func commandsFor(args []string) any {
+	var top string
+	if len(args) > 0 && !slices.Contains([]string{"help", "completion", "man"}, args[0]) {
+		top = args[0]
+	}
+	isCommand := func(f reflect.StructField) bool { _, ok := f.Tag.Lookup("cmd"); return ok }
+	fields := reflect.VisibleFields(reflect.TypeFor[commands]())
+	called := slices.IndexFunc(fields, func(f reflect.StructField) bool { return isCommand(f) && strings.ToLower(f.Name) == top })
+	if called < 0 {
+		return newCommands()
+	}
+	c := &commands{}
+	c.addFlags(top)
+	for i, f := range fields {
+		if isCommand(f) && i != called {
+			fields[i].Type = reflect.TypeFor[struct{}]()
+		}
+	}
+	pruned := reflect.New(reflect.StructOf(fields))
+	pruned.Elem().Field(called).Set(reflect.ValueOf(c).Elem().Field(called))
+	return pruned.Interface()
 }
 
 const description = `waggle is a focused web crawler: you show it what you want, and it fetches pages like that first.
@@ -200,8 +237,7 @@ type streams struct {
 func run(ctx context.Context, args []string, std streams) (code int) {
 	docs, done := newDocuments()
 	defer done()
-	c := newCommands()
-	parser, err := kong.New(c,
+	parser, err := kong.New(commandsFor(args),
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
 		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": strings.Join(job.ApprenticeScorers(), ","), "exports": exportNames()},
