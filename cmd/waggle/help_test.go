@@ -58,7 +58,7 @@ func TestHelp(t *testing.T) {
 // A command is the same where the others have their names alone.
 func TestCommandsFor(t *testing.T) {
 	whole := newParser(t)
-	told := func(n *kong.Node) string {
+	text := func(n *kong.Node) string {
 		var b strings.Builder
 		fmt.Fprintln(&b, n.Summary(), n.Help, n.Detail)
 		for _, group := range n.AllFlags(false) {
@@ -82,8 +82,8 @@ func TestCommandsFor(t *testing.T) {
 		at := slices.IndexFunc(have, func(n *kong.Node) bool { return commandName(n) == commandName(leaf) })
 		if at < 0 {
 			t.Errorf("there is no command %s", args)
-		} else if told(have[at]) != told(leaf) {
-			t.Errorf("%s is\n%s\nbut of the whole tree\n%s", args, told(have[at]), told(leaf))
+		} else if text(have[at]) != text(leaf) {
+			t.Errorf("%s is\n%s\nbut of the whole tree\n%s", args, text(have[at]), text(leaf))
 		}
 		if len(have) < len(whole.Model.Leaves(false)) {
 			smaller++
