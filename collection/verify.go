@@ -22,7 +22,7 @@ import (
 
 // Damage is something that is not as it was written.
 type Damage struct {
-	File   string `json:"file"`            // in the folder of the crawl
+	File   string `json:"file"`            // in the folder of the crawl, or the folder of an earlier round
 	Place  string `json:"place,omitempty"` // in the file: "line 12", "offset 4711"
 	What   string `json:"what"`
 	Remedy string `json:"remedy"`
@@ -86,7 +86,7 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	v := &verification{c: c, ctx: ctx, progress: progress, tallies: map[uint64]tally{}, counts: map[string]int{}, last: map[string]Damage{}}
+	v := &verification{c: c, ctx: ctx, progress: progress, tallies: map[uint64]tally{}, revisited: map[uint64]bool{}, counts: map[string]int{}, last: map[string]Damage{}}
 	v.Damage, v.Notes = []Damage{}, []string{} // lists in JSON, of nothing too
 	if err := c.checkKinds(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, v.remains.Close()) }()
-	for _, step := range []func() error{v.verifyFrontier, v.verifyArchive, v.verifyLog, v.compare, v.verifyHarvest, v.verifySetup} {
+	for _, step := range []func() error{v.verifyFrontier, v.verifyArchive, v.verifyLog, v.compare, v.verifyHarvest, v.verifySetup, v.verifyRounds} {
 		if err := errors.Join(ctx.Err(), step()); err != nil {
 			return nil, err
 		}
@@ -146,7 +146,8 @@ type verification struct {
 	repeats      repeats
 	checkpoints  checkpoints
 	harvestFiles harvestFiles
-	ended        bool // a run came to its end
+	ended        bool            // a run came to its end
+	revisited    map[uint64]bool // addresses whose body is in the archive of an earlier round, by their hashes
 }
 
 // bad notes a damage of a kind.
@@ -268,9 +269,12 @@ func (v *verification) verifyFile(f archiveFile, end, done, total int64) error {
 			v.progress("archive", done+p.End, total)
 			return v.ctx.Err()
 		},
-		exchange: func(x exchange, _ []store.Piece) error {
+		exchange: func(x exchange, group []store.Piece) error {
 			if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
 				return nil
+			}
+			if slices.ContainsFunc(group, func(p store.Piece) bool { return p.Type == "revisit" && p.Target == x.url }) {
+				v.revisited[hashOf(x.url)] = true
 			}
 			if x.meta.Page {
 				v.Archive.Pages++

@@ -26,7 +26,8 @@ func (verifyCmd) Help() string {
 frontier, compares all checksums and digests, and the three with one another: each archived
 page is in the log and the other way round, each address that is done is known to the
 frontier. Examples, model and critic are compared with SHA256SUMS, and job.yaml is read as
---resume reads it. Nothing is changed. Of a crawl that runs, what was acknowledged when
+--resume reads it. Of a round (--again) the rounds before it, whose archives hold the
+bodies of pages that were as before, must be there. Nothing is changed. Of a crawl that runs, what was acknowledged when
 verify began is read.
 
 Exit codes: 0 whole, 1 damaged or in the middle of a repair, 2 not understood, 3 stopped.`

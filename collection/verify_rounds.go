@@ -1,0 +1,57 @@
+package collection
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// verifyRounds looks for the rounds before a round: their archives hold the bodies of the pages
+// that were as before.
+func (v *verification) verifyRounds() error {
+	first, number, err := v.c.numbered()
+	if err != nil {
+		return err
+	}
+	pages := map[int]int{} // whose bodies are in the archive of a round
+	for n := range number {
+		pages[n] = 0
+	}
+	for k, err := range v.c.Known() {
+		if err != nil {
+			v.bad(Damage{filepath.Base(v.c.KnownFile()), "", err.Error(), remedyPutBack}, "rounds")
+			return nil
+		}
+		if v.revisited[hashOf(k.URL.String())] {
+			pages[k.Body]++
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(pages)) {
+		round, name := first.Round(n), fmt.Sprintf("round %d, before this one", n)
+		if n == 0 {
+			name = "the first crawl, of which this is a round"
+		}
+		what := "is not there"
+		if round.Begun() {
+			files, err := round.archiveFiles()
+			if err != nil {
+				return err
+			}
+			if len(files) > 0 {
+				continue
+			}
+			what = "has no archive"
+		}
+		if pages[n] == 0 {
+			v.Notes = append(v.Notes, fmt.Sprintf("%s, %s (looked for at %s): no page of this round needs it", name, what, round.Dir()))
+			continue
+		}
+		remedy := fmt.Sprintf("put that folder back at %s", round.Dir())
+		if number == 0 {
+			remedy = "put this folder where it was, in the folder again of its first crawl: again/0001, again/0002 and so on"
+		}
+		v.bad(Damage{round.Dir(), "", fmt.Sprintf("%s, %s: its archive holds the texts of %d pages that were as before", name, what, pages[n]), remedy}, "rounds")
+	}
+	return nil
+}
