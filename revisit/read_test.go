@@ -74,7 +74,7 @@ func TestGoneIsToldOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone   bool
 		to     web.URL
-		now    event.Failed
+		now    event.Failed // zero: the page is there
 		want   []Fate
 		wantTo web.URL
 	}{
@@ -86,6 +86,9 @@ func TestGoneIsToldOnce(t *testing.T) {
 		"moved, then 404":   {gone: true, to: elsewhere, now: event.Failed{Status: 404}, want: []Fate{Vanished}},
 		"404, then moved":   {gone: true, now: event.Failed{Status: 301, To: third}, want: []Fate{Moved}, wantTo: third},
 		"a server's error":  {gone: true, now: event.Failed{Status: 500}, want: []Fate{Failed}},
+		"there again":       {gone: true, want: []Fate{Returned}},
+		"moved back":        {gone: true, to: elsewhere, want: []Fate{Returned}},
+		"there still":       {want: []Fate{Unchanged}},
 	} {
 		w, err := collection.At(t.TempDir()).Lock()
 		if err != nil {
@@ -106,7 +109,11 @@ func TestGoneIsToldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.now.At, c.now.URL = event.At{At: now}, u
-		if _, err := log.Append(c.now); err != nil {
+		var what event.Event = c.now
+		if c.now.Status == 0 {
+			what = event.Fetched{At: c.now.At, Visit: event.Visit{URL: u}, Status: 200, Digest: k.Digest}
+		}
+		if _, err := log.Append(what); err != nil {
 			t.Fatal(err)
 		}
 		if err := log.Close(); err != nil {

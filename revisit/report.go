@@ -18,6 +18,7 @@ type Fate string
 // The fates of pages, in the order of a report.
 const (
 	New       Fate = "new"
+	Returned  Fate = "returned" // it was gone, and is there again
 	Changed   Fate = "changed"
 	Vanished  Fate = "vanished"  // the server says that it is not there (404, 410)
 	Moved     Fate = "moved"     // the server says that it is elsewhere
@@ -27,7 +28,9 @@ const (
 )
 
 // Fates are all fates, in the order of a report.
-func Fates() []Fate { return []Fate{New, Changed, Vanished, Moved, Failed, Unchanged, NotAsked} }
+func Fates() []Fate {
+	return []Fate{New, Returned, Changed, Vanished, Moved, Failed, Unchanged, NotAsked}
+}
 
 // Change is a page with what became of it.
 type Change struct {
@@ -54,6 +57,8 @@ func (r *Round) Changes() []Change {
 			fate = New
 		case !was.Gone.IsZero() && (fate == "" || fate == Vanished && was.To.IsZero() || fate == Moved && was.To == k.To):
 			continue // it was gone before, which the round may have asked anew as a link leads to it
+		case !was.Gone.IsZero() && (fate == Unchanged || fate == Changed):
+			fate = Returned
 		case fate == "":
 			fate = NotAsked
 		}
