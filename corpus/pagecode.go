@@ -21,7 +21,7 @@ import (
 // address are indices in the tables at the end, text is a piece of the page's
 // own block of text.
 //
-//	magic      "waggle pages 6\n"
+//	magic      "waggle pages 7\n"
 //	stamp      16 bytes: xxh3-128 of the stamp in index.txt and of what the parser reads
 //	record …   of each recorded address, in the order of the WARC files
 //	words      n strings: n length, bytes
@@ -38,7 +38,7 @@ import (
 //	           stands the word of its reason where the document is damaged
 //	page       16 bytes digest · n length of the block, block ·
 //	           n Base address · n dated (0 = never) · z Fetched ns since 1970 ·
-//	           words MIME, Charset, Language, TermLanguage · n truncated (0, 1) · n password (0, 1, 2 = alone) ·
+//	           words MIME, Charset, Language, TermLanguage · n truncated (0, 1) · n password (0, 1, 2 = alone) · n account (0, 1) ·
 //	           n directives, one bit each · word TDMPolicy ·
 //	           texts Title, Description, Keywords, Main ·
 //	           lists of texts Headings, Alts, Leaves ·
@@ -55,7 +55,7 @@ import (
 // A block holds each byte of text once. The parser's strings share memory, and
 // the block keeps that: strings that overlap there overlap in it.
 const (
-	pagesMagic = "waggle pages 6\n"
+	pagesMagic = "waggle pages 7\n"
 	tailSize   = 3*8 + 8
 )
 
@@ -235,6 +235,7 @@ func (e *encoder) page(p *web.Page) {
 	} else {
 		e.bit(p.Password)
 	}
+	e.bit(p.Account)
 	flags := 0
 	for i, v := range directiveBits(&p.Directives) {
 		if *v {

@@ -47,9 +47,9 @@ const (
 // asksForCookies tells whether a page is a wall whose heading is on the settings, the policy or
 // the use of cookies, and that has a button which agrees. The heading is the title or the only
 // heading: beside others it is that of a banner over content.
-func asksForCookies(title, headings, openings []string) bool {
+func asksForCookies(title, headings, texts []string) bool {
 	named := slices.ContainsFunc(title, namesCookies) || len(headings) == 1 && namesCookies(headings[0])
-	return named && slices.ContainsFunc(openings, agrees)
+	return named && slices.ContainsFunc(texts, agrees)
 }
 
 // namesCookies tells whether a heading is on the settings, the policy or the use of cookies.
@@ -66,9 +66,14 @@ func namesCookies(heading string) bool {
 	return false
 }
 
+// asButton tells whether a leaf, tidy, is as short as a button.
+func asButton(leaf string) bool {
+	return len(strings.Fields(leaf)) <= maxButton && utf8.RuneCountInString(leaf) <= maxButtonRunes
+}
+
 // agrees tells whether a leaf, tidy, is as short as a button and agrees in words.
 func agrees(leaf string) bool {
-	if len(strings.Fields(leaf)) > maxButton || utf8.RuneCountInString(leaf) > maxButtonRunes {
+	if !asButton(leaf) {
 		return false
 	}
 	for _, w := range cookieWalls {

@@ -5,7 +5,8 @@
 //
 // A page is told by its few words together with a phrase in its title or headings, or at the
 // beginning of a piece of text; parked names and some logins by one anywhere in the text; a login also
-// by a form for a password that stands alone. A page of many words is never hollow: one that explains such notices, or has
+// by a form for a password that stands alone. Beside sentences a short title says less, as an article
+// may be on walls and notices. A page of many words is never hollow: one that explains such notices, or has
 // a form in a corner, is a page like others.
 package hollow
 
@@ -26,7 +27,9 @@ import (
 // hollow/testdata/campus.tsv; maxBegging is not. Where maxField and maxForm come
 // from, and how well all do on pages of real webs, is in docs/results/hollow.md. No page of
 // these is parked, asks for consent or checks for robots.
-// minContent was chosen: of refused pages nothing is measured.
+// minContent was chosen: of refused pages nothing is measured. So were minSentence and those below
+// it: of the labelled pages that are rightly told, those without a field, a notice or a heading have
+// at most 19 words of running text.
 const (
 	maxBlocked  = 150 // terms of a check for robots
 	maxNotFound = 200 // terms of a notice that there is no such page
@@ -41,6 +44,12 @@ const (
 	maxHollow   = 200 // terms of a hollow page of any reason
 	maxBeg      = 200 // bytes of a leaf in which a phrase that begins it is looked for
 	minContent  = 40  // terms from which on a document with status 403 is no notice of the server's own
+	minSentence = 8   // words of a leaf outside links that is running text, and not a label
+	minArticle  = 30  // words of running text from which on a title alone tells nothing
+	minSubject  = 4   // words behind a colon in a title, from which on it is that of an article
+	maxEnded    = 4   // words of a title or heading that counts by its end, beside running text
+	minPhrase   = 5   // words of a phrase that no article has as its title
+	maxForSale  = 12  // words of a leaf that offers the name of the host, beside running text
 )
 
 // kind is how pages of one reason are told.
@@ -50,8 +59,9 @@ type kind struct {
 	// title are phrases of which one is a whole part of the title or a whole heading;
 	// nil = anything will do.
 	title []string
-	// sole says that a heading counts only where it is the only one.
-	sole bool
+	// sole says that a heading counts only where it is the only one, and certain that no article has
+	// such a title.
+	sole, certain bool
 	// ends are words with which the title or a heading may end in place of that, and starts those
 	// with which it may begin; on a page of fewer than endTerms terms, 0 = as many as terms says.
 	ends, starts []string
@@ -65,8 +75,13 @@ type kind struct {
 	// and for text; 0 = it stands for nothing.
 	number int32
 	// text are phrases of which one is in the text, or a field that asks for a password is on
-	// the page; nil = anything will do.
-	text []string
+	// the page; nil = anything will do. buttons says that they count in a leaf as short as a button,
+	// or as the beginning of one.
+	text    []string
+	buttons bool
+	// account is below how many terms a field for the name of an account stands for text; 0 = it
+	// does not.
+	account int32
 	// hints are pieces of which one is in each phrase of text: a text without any of them
 	// has none of the phrases; nil = the phrases are looked for.
 	hints []string
@@ -90,7 +105,7 @@ var kinds = []kind{
 		"verify that you are human", "please verify you are a human", "please verify that you are not a robot", "confirm you are not a robot",
 		"confirm that you are not a robot", "enable javascript and cookies to continue", "our systems have detected unusual traffic", "sorry, you have been blocked",
 		"you have been blocked", "performing security verification", "please complete the security check", "we have detected unusual activity",
-		"we've detected unusual activity",
+		"we've detected unusual activity", "as you were browsing something about your browser",
 	)},
 	{reason: web.ReasonNotFound, terms: maxNotFound, title: append(notFoundTitles(),
 		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
@@ -119,7 +134,7 @@ var kinds = []kind{
 		"domain steht zum verkauf", "domain zu verkaufen", "diese domain kaufen", "ce domaine est à vendre", "ce nom de domaine est à vendre",
 		"este dominio está en venta", "домен продаётся", "домен продается", "このドメインは売り出し中", "此域名出售", "该域名正在出售",
 	}},
-	{reason: web.ReasonParked, terms: maxParked, title: []string{
+	{reason: web.ReasonParked, terms: maxParked, certain: true, title: []string{
 		"account suspended", "this account has been suspended", "welcome to nginx", "iis windows server", "default web site page",
 		"apache2 debian default page", "apache2 ubuntu default page", "domain default page", "future home of something quite cool",
 	}},
@@ -130,7 +145,7 @@ var kinds = []kind{
 		"nous respectons votre vie privée", "avant de continuer", "votre vie privée", "valoramos su privacidad", "tu privacidad es importante",
 	), starts: append(wordsOf(func(w wallWords) []string { return w.begun }), "before you continue to "), text: append(wordsOf(func(w wallWords) []string { return w.agree }),
 		"accept all", "accept cookies", "we use cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
-	)},
+	), buttons: true},
 	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: append(wordsOf(func(w wallWords) []string { return w.login }),
 		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
@@ -148,7 +163,7 @@ var kinds = []kind{
 		"you are not authorized to view this page", "you are not authorized to access this page", "log in to continue", "sign in to continue", "subscribe to continue reading",
 		"sie müssen sich anmelden", "sie müssen angemeldet sein", "vous devez être connecté", "debe iniciar sesión", "debes iniciar sesión", "необходимо войти",
 		"ログインしてください", "请先登录",
-	)...), alone: maxField, text: append(wordsOf(func(w wallWords) []string { return w.password }),
+	)...), alone: maxField, account: maxBegging, text: append(wordsOf(func(w wallWords) []string { return w.password }),
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
 	)},
 }
@@ -161,35 +176,110 @@ func Reason(p *web.Page) web.Reason {
 			return ""
 		}
 	}
-	title, headings := titleParts(p), headingParts(p)
-	var openings []string
-	if terms < maxBegging || p.Password { // what looks at them wants few terms, or a field for a password
-		openings = openingsOf(p)
+	title, headings := titleParts(p.Title), headingParts(p)
+	said := &sayings{page: p, terms: terms, title: title, sure: sureParts(p.Title, title, headings), headings: headings, running: runningWords(p)}
+	if terms < maxBegging || p.Password || said.running >= minArticle { // what looks at them wants few terms, a field, or more than a title
+		said.openings = openingsOf(p, headings)
+		said.texts = slices.DeleteFunc(slices.Clone(said.openings), func(text string) bool { return slices.Contains(headings, text) })
 	}
-	text := ""
-	for _, k := range kinds {
-		field := p.Password && k.alone > 0
-		if terms >= k.terms && !(field && terms < maxForm) {
-			continue
+	for i := range kinds {
+		if kinds[i].tells(said) {
+			return kinds[i].reason
 		}
-		notice := terms < k.few && begins(openings, k.notices) || terms < k.number && numbered(openings)
-		walled := k.reason == web.ReasonConsent && terms < maxBegging && asksForCookies(title, headings, openings)
-		told := notice || walled || k.title == nil || k.in(title, terms) || k.in(headings, terms) && !(k.sole && len(headings) > 1) ||
-			field && p.PasswordAlone && terms < k.alone || terms < k.few && begins(openings, k.requests) || field && begins(openings, k.demands)
-		if !told {
-			continue
-		}
-		if k.text != nil && !field && !notice && !walled {
-			if text == "" {
-				text = lowerText(p)
-			}
-			if !k.says(text) {
-				continue
-			}
-		}
-		return k.reason
 	}
 	return ""
+}
+
+// sayings are what a page says, in pieces that are tidy.
+type sayings struct {
+	page     *web.Page
+	terms    int32
+	title    []string // parts
+	sure     []string // those of title that may stand for the whole page
+	headings []string
+	openings []string // beginnings of leaves
+	texts    []string // of these, those that are no heading
+	running  int      // words of running text
+	text     string   // all of it in lower case, once it was asked for
+}
+
+// tells tells whether a page is hollow for the reason of the kind.
+func (k *kind) tells(s *sayings) bool {
+	field := s.page.Password && k.alone > 0
+	account := s.page.Account && s.terms < k.account
+	if s.terms >= k.terms && !(field && s.terms < maxForm) {
+		return false
+	}
+	openings := s.openings
+	if s.running >= minArticle { // an article may have such a heading
+		openings = s.texts
+	}
+	begun := begins(openings, k.notices)
+	notice := s.terms < k.few && begun || s.terms < k.number && numbered(s.openings)
+	walled := k.reason == web.ReasonConsent && s.terms < maxBegging && asksForCookies(s.title, s.headings, s.texts)
+	told := notice || walled || k.title == nil || field && s.page.PasswordAlone && s.terms < k.alone ||
+		s.terms < k.few && begins(openings, k.requests) || field && begins(s.openings, k.demands) || k.titled(s, field || account, begun)
+	if !told {
+		return false
+	}
+	if k.text == nil || field || account || notice || walled {
+		return true
+	}
+	switch {
+	case k.buttons:
+		return slices.ContainsFunc(s.page.Leaves, func(l web.Leaf) bool { return k.onButton(opening(l), s) })
+	case k.title == nil && s.running >= minArticle:
+		return k.says(strings.Join(slices.Concat(s.title, s.headings), " ")) ||
+			slices.ContainsFunc(s.page.Leaves, func(l web.Leaf) bool { return wordsIn(l.Text) <= maxForSale && k.says(strings.ToLower(l.Text)) })
+	}
+	if s.text == "" {
+		s.text = lowerText(s.page)
+	}
+	return k.says(s.text)
+}
+
+// titled tells whether a part of the title, or a heading, says that a page is of the kind. Beside
+// running text, and without a field for an account, it says less: an article may be on that very
+// thing, and then a text says so, too, which begins so, or the phrase is none for a title.
+func (k *kind) titled(s *sayings, field, begun bool) bool {
+	parts := s.sure
+	if field {
+		parts = s.title
+	}
+	if !(k.sole && len(s.headings) > 1) {
+		parts = slices.Concat(parts, s.headings)
+	}
+	return slices.ContainsFunc(parts, func(part string) bool {
+		words := wordsIn(part)
+		switch {
+		case k.named(part):
+			return field || begun || k.certain || k.buttons || s.running < minArticle || words >= minPhrase
+		case k.endTerms > 0 && s.terms >= k.endTerms:
+			return false
+		case k.starts != nil && slices.ContainsFunc(k.starts, func(start string) bool { return strings.HasPrefix(part, start) }):
+			return true
+		}
+		return k.ended(part) && (field || s.running < minSentence || words <= maxEnded && s.running < minArticle)
+	})
+}
+
+// named tells whether a part of a title, or a heading, is one of the phrases of the kind.
+func (k *kind) named(part string) bool {
+	return slices.Contains(k.title, tidy(strings.TrimPrefix(part, "404 "))) // and 404 alone stays
+}
+
+// ended tells whether a part of a title, or a heading, ends as those of the kind do.
+func (k *kind) ended(part string) bool {
+	return slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
+}
+
+// onButton tells whether a leaf agrees: as a button, or, on a page without running text, as a
+// heading or as the beginning of a text.
+func (k *kind) onButton(leaf string, s *sayings) bool {
+	if asButton(leaf) && (s.running < minArticle || !slices.Contains(s.headings, leaf)) {
+		return k.says(leaf)
+	}
+	return s.running < minArticle && slices.ContainsFunc(k.text, func(s string) bool { return strings.HasPrefix(leaf, s) })
 }
 
 // LoginByTitle tells whether a page is a login whose title says so: not one that has a login
@@ -198,18 +288,8 @@ func LoginByTitle(p *web.Page) bool {
 	if Reason(p) != web.ReasonLogin {
 		return false
 	}
-	title := titleParts(p)
-	return slices.ContainsFunc(kinds, func(k kind) bool { return k.reason == web.ReasonLogin && k.in(title, 0) })
-}
-
-// in tells whether one of some parts of a title, or headings, of a page of so many terms is of
-// the kind.
-func (k *kind) in(parts []string, terms int32) bool {
-	return slices.ContainsFunc(parts, func(part string) bool {
-		part = tidy(strings.TrimPrefix(part, "404 ")) // and 404 alone stays
-		return slices.Contains(k.title, part) || (k.endTerms == 0 || terms < k.endTerms) &&
-			(slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) }) ||
-				slices.ContainsFunc(k.starts, func(start string) bool { return strings.HasPrefix(part, start) }))
+	return slices.ContainsFunc(titleParts(p.Title), func(part string) bool {
+		return slices.ContainsFunc(kinds, func(k kind) bool { return k.reason == web.ReasonLogin && (k.named(part) || k.ended(part)) })
 	})
 }
 
@@ -219,13 +299,48 @@ func (k *kind) says(text string) bool {
 	return (k.hints == nil || slices.ContainsFunc(k.hints, in)) && slices.ContainsFunc(k.text, in)
 }
 
-// openingsOf are the beginnings of the leaves, tidy.
-func openingsOf(p *web.Page) []string {
-	out := make([]string, len(p.Leaves))
-	for i, l := range p.Leaves {
-		out[i] = tidy(l.Text[:min(len(l.Text), maxBeg)])
+// openingsOf are the beginnings of the leaves, tidy, but of headings that go on behind a colon or
+// a dash: they name the subject of a text.
+func openingsOf(p *web.Page, headings []string) []string {
+	var out []string
+	for _, l := range p.Leaves {
+		text := opening(l)
+		_, behind, parted := strings.Cut(separators.Replace(text), "|")
+		if !(parted && wordsIn(behind) >= minSubject && slices.Contains(headings, text)) {
+			out = append(out, text)
+		}
 	}
 	return out
+}
+
+// opening is the beginning of a leaf, tidy.
+func opening(l web.Leaf) string { return tidy(l.Text[:min(len(l.Text), maxBeg)]) }
+
+// runningWords counts the words of the leaves outside links that are running text.
+func runningWords(p *web.Page) (n int) {
+	linked := make([]bool, len(p.Leaves))
+	for i := range p.Links {
+		for j := max(0, p.Links[i].First); j <= p.Links[i].Last && j < len(linked); j++ {
+			linked[j] = true
+		}
+	}
+	for i, l := range p.Leaves {
+		if words := wordsIn(l.Text); words >= minSentence && !linked[i] {
+			n += words
+		}
+	}
+	return n
+}
+
+// wordsIn counts words: those between spaces, and two characters as one in scripts without spaces.
+func wordsIn(s string) int {
+	runes := 0
+	for _, r := range s {
+		if r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+			runes++
+		}
+	}
+	return len(strings.Fields(s)) + runes/2
 }
 
 // begins tells whether a leaf begins with one of some phrases, which are in order.
@@ -281,12 +396,25 @@ func Refusal(status int, p *web.Page) web.Reason {
 // separators are what stands between the parts of a title.
 var separators = strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " « ", "|", " › ", "|", " ‹ ", "|", " • ", "|", " :: ", "|")
 
-// titleParts are the title and its parts between separators, tidy, without empty ones.
-func titleParts(p *web.Page) (parts []string) {
-	for _, s := range append(strings.Split(separators.Replace(p.Title), "|"), p.Title) {
+// titleParts are a title and its parts between separators, tidy, without empty ones.
+func titleParts(title string) (parts []string) {
+	for _, s := range append(strings.Split(separators.Replace(title), "|"), title) {
 		if s = tidy(s); s != "" {
 			parts = append(parts, s)
 		}
+	}
+	return parts
+}
+
+// sureParts are those of the parts of a title that may stand for the whole page. A heading that
+// repeats all of them is the title of a text, as is what stands behind a colon and is longer than
+// the name of a site; a number before it is that of an error.
+func sureParts(title string, parts, headings []string) []string {
+	if whole := tidy(title); slices.Contains(headings, whole) {
+		return []string{whole}
+	}
+	if before, behind, ok := strings.Cut(title, ": "); ok && wordsIn(behind) >= minSubject && !strings.ContainsAny(before, "0123456789") {
+		return titleParts(behind)
 	}
 	return parts
 }

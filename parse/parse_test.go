@@ -296,6 +296,25 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// A page tells whether a field asks for the name of an account.
+func TestAccount(t *testing.T) {
+	for body, want := range map[string]bool{
+		"<input type=email>":                                 true,
+		"<input type=' EMail ' name=q>":                      true,
+		"<input autocomplete='section-a username webauthn'>": true,
+		"<input type=text name=Username>":                    true,
+		"<input name=identifier>":                            true,
+		"<input name=q>":                                     false,
+		"<input type=hidden name=user>":                      false,
+		"<input type=password autocomplete=username>":        false,
+		"<p>username":                                        false,
+	} {
+		if p := page(t, body); p.Account != want {
+			t.Errorf("%s: %v", body, p.Account)
+		}
+	}
+}
+
 // A page tells whether a form that asks for a password stands alone on it.
 func TestPasswordAlone(t *testing.T) {
 	const form = "<form><h2>Who are you?</h2><input name=user><input type=password></form>"

@@ -270,6 +270,8 @@ func (w *walker) special(t *start, e *element) {
 		if strings.EqualFold(strings.TrimSpace(t.attrs.attr("type")), "password") {
 			p.Password = true
 			w.formPassword = w.formPassword || w.forms > 0
+		} else if !p.Account {
+			p.Account = asksForAccount(t.attrs)
 		}
 	case atom.Form:
 		e.form = true
@@ -310,6 +312,29 @@ func (w *walker) special(t *start, e *element) {
 			w.addLink(e, kind, t, t.attrs.attr("href"), t.attrs.attr("title"))
 		}
 	}
+}
+
+// asksForAccount tells whether a field asks for an e-mail address or the name of a user, by its
+// type, by what a browser may fill in, or by its name.
+func asksForAccount(field attributes) bool {
+	value := func(key string) string { return strings.ToLower(strings.TrimSpace(field.attr(key))) }
+	switch value("type") {
+	case "email":
+		return true
+	case "", "text", "tel":
+	default:
+		return false
+	}
+	for fill := range strings.FieldsSeq(value("autocomplete")) {
+		if fill == "username" || fill == "email" {
+			return true
+		}
+	}
+	switch value("name") {
+	case "user", "username", "user_name", "userid", "login", "loginid", "loginfmt", "email", "e-mail", "identifier", "account":
+		return true
+	}
+	return false
 }
 
 // runs tells whether a browser runs a script of a type: data and templates are none.

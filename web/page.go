@@ -179,6 +179,7 @@ type Page struct {
 	// PasswordAlone says that such a field is in a form, and that there is next to nothing
 	// outside of forms: no script, no heading, and, not counting links, at most a line of text.
 	PasswordAlone bool
+	Account       bool // a field asks for the name of an account: an e-mail address or a user name
 	// Values are those of the fields that a reader of pages asked for, in their order;
 	// see package extract.
 	Values [][]string
