@@ -7,7 +7,7 @@ import (
 )
 
 // cookieWords name cookies, in lower case: a heading with one of them may be that of a wall.
-var cookieWords = []string{"cookie", "куки", "ciasteczk", "çerez", "クッキー", "쿠키"}
+var cookieWords = []string{"cookie", "куки", "ciasteczk", "çerez", "クッキー", "쿠키", "kakor", "informasjonskaps", "eväste", "süti"}
 
 // cookieWall is what a heading says of cookies that asks for them, and a button that agrees.
 type cookieWall struct {
@@ -32,9 +32,16 @@ var cookieWalls = map[string]cookieWall{
 	"ru": {[]string{"настройк", "политик", "использ", "согласи", "предпочт", "уведомлен"}, []string{"принять", "принима", "соглас", "соглаш", "разреш"}, []string{"хорошо", "понятно", "ок"}},
 	"tr": {[]string{"tercih", "ayar", "politika", "kullan", "onay", "rıza", "bildirim"}, []string{"kabul", "onayl", "izin ver"}, []string{"tamam", "anladım"}},
 	"ja": {[]string{"設定", "ポリシー", "使用", "利用", "同意"}, []string{"同意", "許可", "受け入れ", "承諾", "承認"}, []string{"了解", "閉じる"}},
-	"zh": {[]string{"设置", "設定", "政策", "使用", "同意", "偏好", "声明", "聲明"}, []string{"接受", "同意", "允许", "允許"}, []string{"知道了", "我知道了", "好的", "确定", "確定"}},
+	"zh": {[]string{"设置", "設定", "政策", "使用", "同意", "偏好", "声明", "聲明", "管理", "隐私", "隱私", "通知", "说明", "說明"}, []string{"接受", "同意", "允许", "允許"}, []string{"知道了", "我知道了", "好的", "确定", "確定", "确认", "確認", "明白", "我明白了", "了解", "我了解"}},
 	"ko": {[]string{"설정", "정책", "사용", "동의", "안내", "관리"}, []string{"동의", "수락", "허용"}, []string{"확인"}},
 	"el": {[]string{"ρυθμίσ", "πολιτικ", "χρησιμοποι", "χρήση", "συγκατάθεσ", "προτιμήσ", "διαχείρισ", "επιλογ"}, []string{"αποδοχή", "αποδέχ", "συμφων", "επιτρέπ"}, []string{"εντάξει", "κατάλαβα", "το κατάλαβα"}},
+	"sv": {[]string{"inställning", "använd", "samtyck", "hantera", "integritet"}, []string{"acceptera", "godkänn", "tillåt", "samtyck"}, []string{"jag förstår", "okej", "uppfattat"}},
+	"da": {[]string{"indstilling", "politik", "bruger", "brug af", "samtykke", "administrer", "privatliv"}, []string{"accept", "tillad", "godkend", "samtyk"}, []string{"forstået", "jeg forstår"}},
+	"no": {[]string{"innstilling", "erklæring", "bruker", "bruk av", "samtykke", "administrer", "personvern"}, []string{"godta", "aksepter", "tillat", "godkjenn", "samtykk"}, []string{"forstått", "greit"}},
+	"fi": {[]string{"asetu", "käyttö", "käytä", "suostumu", "käytäntö", "hallin", "yksityisyy"}, []string{"hyväksy", "salli", "suostu"}, []string{"selvä", "ymmärrän"}},
+	"cs": {[]string{"nastaven", "použív", "využív", "zásad", "souhlas", "správa", "soukrom"}, []string{"přijm", "souhlas", "povolit", "akcept"}, []string{"rozumím", "v pořádku", "beru na vědomí"}},
+	"hu": {[]string{"beállít", "haszná", "tájékoztat", "szabályzat", "hozzájárul", "kezelés", "adatvéd"}, []string{"elfogad", "hozzájárul", "engedélyez", "egyetért"}, []string{"rendben", "értem"}},
+	"ro": {[]string{"setări", "setari", "politic", "utiliz", "folos", "consim", "preferin", "confiden"}, []string{"accept", "de acord", "permite"}, []string{"am înțeles", "am inteles", "am înţeles", "înțeles"}},
 }
 
 // Bounds of what is a heading, or a button, of a wall.

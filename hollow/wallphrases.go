@@ -1,5 +1,7 @@
 package hollow
 
+import "strings"
+
 // wallWords are the words of walls in a language.
 type wallWords struct {
 	// consent are titles and headings of walls that ask for consent, begun the beginnings of such,
@@ -64,10 +66,10 @@ var wallPhrases = map[string]wallWords{
 		[]string{"会員ログイン", "ログインページ", "ログイン画面", "サインインしてください"}, []string{"パスワード", "暗証番号"},
 		[]string{"このページを表示するにはログインが必要", "このページを閲覧するにはログインが必要", "ログインが必要です", "続けるにはログイン"}},
 	"zh": {
-		[]string{"我们重视您的隐私", "我们尊重您的隐私", "我們重視您的隱私", "在继续之前", "在繼續之前", "隐私设置", "隱私設定", "cookie 设置", "我们使用 cookie"},
-		[]string{"在继续之前", "在繼續之前", "继续前往"}, []string{"接受全部", "全部接受", "接受所有", "全部接受", "同意并继续", "我同意", "接受 cookie"},
-		[]string{"用户登录", "会员登录", "用戶登入", "會員登入", "请登录", "請登入", "统一身份认证"}, []string{"密码", "密碼"},
-		[]string{"您需要登录", "您需要登錄", "您需要先登录", "请登录后", "登录后才", "請先登入"}},
+		[]string{"我们重视您的隐私", "我们尊重您的隐私", "我們重視您的隱私", "在继续之前", "在繼續之前", "隐私设置", "隱私設定", "cookie 设置", "我们使用 cookie", "我们非常重视您的隐私", "您的隐私对我们很重要", "我們尊重您的隱私", "我們重視您的隱私權", "您的隱私對我們很重要", "您的隱私權對我們很重要", "继续之前", "繼續之前", "隐私偏好设置", "隱私偏好設定", "隱私權設定", "cookie 設定", "我們使用 cookie", "本网站使用 cookie", "本網站使用 cookie"},
+		[]string{"在继续之前", "在繼續之前", "继续前往"}, []string{"接受全部", "全部接受", "接受所有", "全部接受", "同意并继续", "我同意", "接受 cookie", "全部允许", "全部允許", "全部同意", "同意並繼續", "接受并继续", "接受並繼續", "我接受"},
+		[]string{"用户登录", "会员登录", "用戶登入", "會員登入", "请登录", "請登入", "统一身份认证", "登入會員", "帳號登入", "账号登录", "请先登录", "請先登入", "登录账号"}, []string{"密码", "密碼"},
+		[]string{"您需要登录", "您需要登錄", "您需要先登录", "请登录后", "登录后才", "請先登入", "請登入後", "請登入以", "请登录以", "您必须登录", "您必須登入", "您必須先登入", "您需要先登入"}},
 	"ko": {
 		[]string{"귀하의 개인정보를 소중히 여깁니다", "개인정보를 소중히 여깁니다", "귀하의 개인정보 보호를 중요하게 생각합니다", "계속하기 전에", "개인정보 설정", "쿠키 설정", "쿠키 사용 안내"},
 		[]string{"계속하기 전에"}, []string{"모두 수락", "모두 동의", "동의함", "동의합니다", "수락"},
@@ -78,12 +80,55 @@ var wallPhrases = map[string]wallWords{
 		[]string{"πριν συνεχίσετε", "προτού συνεχίσετε"}, []string{"αποδοχή όλων", "αποδοχή", "αποδέχομαι", "συμφωνώ"},
 		[]string{"σύνδεση", "είσοδος", "είσοδος μελών", "σύνδεση χρήστη", "σύνδεση στον λογαριασμό σας", "συνδεθείτε"}, []string{"κωδικός πρόσβασης", "κωδικός", "συνθηματικό"},
 		[]string{"πρέπει να συνδεθείτε", "απαιτείται σύνδεση", "συνδεθείτε για να", "παρακαλούμε συνδεθείτε"}},
+	"sv": {
+		[]string{"vi värnar om din integritet", "vi bryr oss om din integritet", "vi respekterar din integritet", "din integritet är viktig för oss", "vi värdesätter din integritet", "innan du fortsätter", "vi använder cookies", "vi använder kakor", "integritetsinställningar", "cookieinställningar", "hantera cookies"},
+		[]string{"innan du fortsätter"}, []string{"godkänn alla", "acceptera alla", "tillåt alla", "jag godkänner", "jag accepterar", "jag samtycker", "acceptera", "godkänn"},
+		[]string{"logga in", "inloggning", "medlemsinloggning", "logga in på ditt konto", "logga in för att fortsätta", "du måste logga in", "glömt lösenord", "glömt lösenordet"}, []string{"lösenord", "bankid"},
+		[]string{"du måste logga in", "du måste vara inloggad", "du behöver logga in", "logga in för att", "du är inte inloggad", "vänligen logga in"}},
+	"da": {
+		[]string{"vi værner om dit privatliv", "vi respekterer dit privatliv", "dit privatliv er vigtigt for os", "vi går op i dit privatliv", "før du fortsætter", "inden du fortsætter", "vi bruger cookies", "cookieindstillinger", "cookie-indstillinger", "privatlivsindstillinger", "brug af cookies"},
+		[]string{"før du fortsætter", "inden du fortsætter"}, []string{"accepter alle", "acceptér alle", "tillad alle", "godkend alle", "jeg accepterer", "accepter", "acceptér", "godkend"},
+		[]string{"log ind", "login påkrævet", "medlemslogin", "log ind på din konto", "log ind for at fortsætte", "glemt adgangskode"}, []string{"adgangskode", "kodeord", "mitid"},
+		[]string{"du skal logge ind", "du skal være logget ind", "log ind for at", "du er ikke logget ind"}},
+	"no": {
+		[]string{"vi bryr oss om personvernet ditt", "vi respekterer personvernet ditt", "personvernet ditt er viktig for oss", "ditt personvern er viktig for oss", "vi verdsetter personvernet ditt", "før du fortsetter", "vi bruker informasjonskapsler", "personverninnstillinger", "bruk av informasjonskapsler"},
+		[]string{"før du fortsetter"}, []string{"godta alle", "aksepter alle", "tillat alle", "jeg godtar", "jeg samtykker", "godta", "aksepter"},
+		[]string{"logg inn", "innlogging", "pålogging", "logg på", "logg inn på kontoen din", "logg inn for å fortsette", "glemt passord"}, []string{"passord", "bankid"},
+		[]string{"du må logge inn", "du må være logget inn", "du må være innlogget", "logg inn for å", "du er ikke logget inn"}},
+	"fi": {
+		[]string{"arvostamme yksityisyyttäsi", "kunnioitamme yksityisyyttäsi", "välitämme yksityisyydestäsi", "yksityisyytesi on meille tärkeää", "ennen kuin jatkat", "käytämme evästeitä", "evästeasetukset", "yksityisyysasetukset", "evästeiden käyttö"},
+		[]string{"ennen kuin jatkat"}, []string{"hyväksy kaikki", "hyväksyn kaikki", "salli kaikki", "hyväksyn", "hyväksy", "salli evästeet"},
+		[]string{"kirjaudu sisään", "kirjaudu", "kirjautuminen", "sisäänkirjautuminen", "kirjaudu palveluun", "kirjaudu tilillesi", "unohtunut salasana"}, []string{"salasana", "pankkitunnu"},
+		[]string{"sinun on kirjauduttava", "sinun täytyy kirjautua", "kirjaudu sisään jatkaaksesi", "kirjaudu sisään, jotta", "et ole kirjautunut"}},
+	"cs": {
+		[]string{"vážíme si vašeho soukromí", "respektujeme vaše soukromí", "záleží nám na vašem soukromí", "vaše soukromí je pro nás důležité", "než budete pokračovat", "používáme cookies", "používáme soubory cookie", "nastavení cookies", "nastavení soukromí"},
+		[]string{"než budete pokračovat", "než přejdete"}, []string{"přijmout vše", "přijmout všechny", "povolit vše", "souhlasím", "přijmout", "přijímám"},
+		[]string{"přihlášení", "přihlásit se", "přihlaste se", "přihlásit", "přihlášení uživatele", "přihlášení do systému", "zapomenuté heslo"}, []string{"heslo"},
+		[]string{"musíte se přihlásit", "musíte být přihlášen", "pro zobrazení této stránky se", "pro pokračování se přihlaste", "nejste přihlášen", "přihlaste se, abyste"}},
+	"hu": {
+		[]string{"fontos számunkra az ön adatainak védelme", "az ön adatainak védelme fontos számunkra", "tiszteletben tartjuk az ön magánéletét", "fontos számunkra az adatvédelem", "értékeljük a magánéletét", "mielőtt folytatná", "mielőtt továbblép", "sütiket használunk", "cookie-kat használunk", "süti beállítások", "sütibeállítások", "adatvédelmi beállítások"},
+		[]string{"mielőtt folytatná", "mielőtt továbblép"}, []string{"az összes elfogadása", "összes elfogadása", "mindet elfogadom", "elfogadom", "elfogadás", "hozzájárulok", "egyetértek"},
+		[]string{"bejelentkezés", "belépés", "jelentkezzen be", "jelentkezz be", "lépjen be", "felhasználói belépés", "elfelejtett jelszó"}, []string{"jelszó"},
+		[]string{"be kell jelentkeznie", "be kell jelentkezned", "a folytatáshoz jelentkezzen be", "az oldal megtekintéséhez be kell", "kérjük, jelentkezzen be", "nincs bejelentkezve"}},
+	"ro": {
+		[]string{"respectăm confidențialitatea dumneavoastră", "apreciem confidențialitatea dumneavoastră", "confidențialitatea ta este importantă pentru noi", "confidențialitatea dumneavoastră este importantă pentru noi", "ne pasă de confidențialitatea ta", "înainte să continuați", "înainte să continui", "înainte de a continua", "folosim cookie-uri", "utilizăm cookie-uri", "folosim module cookie", "setări cookie", "setări de confidențialitate"},
+		[]string{"înainte să continu", "înainte de a continua"}, []string{"acceptă tot", "acceptați toate", "acceptă toate", "accept toate", "sunt de acord", "accept"},
+		[]string{"autentificare", "conectare", "intră în cont", "intrare în cont", "conectează-te", "autentifică-te", "conectați-vă", "ai uitat parola"}, []string{"parola", "parolă"},
+		[]string{"trebuie să fii autentificat", "trebuie să fiți autentificat", "trebuie să vă autentificați", "trebuie să te autentifici", "pentru a vizualiza această pagină trebuie", "autentifică-te pentru", "conectează-te pentru"}},
 }
+
+// cedillas are the letters of Romanian as they are often written.
+var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
 
 // wordsOf are the words of walls of all languages that pick chooses.
 func wordsOf(pick func(wallWords) []string) (all []string) {
 	for _, w := range wallPhrases {
-		all = append(all, pick(w)...)
+		for _, s := range pick(w) {
+			all = append(all, s)
+			if other := cedillas.Replace(s); other != s {
+				all = append(all, other)
+			}
+		}
 	}
 	return all
 }
