@@ -51,6 +51,16 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, docu
 			l.print(out)
 		}
 	}
+	if x.Fate == event.Taken && x.Rendered == nil {
+		switch why, err := unrendered(ctx, col, documents, u); {
+		case ctx.Err() != nil:
+			return x.Fate, ctx.Err()
+		case err != nil:
+			doubt("Why no browser was asked for it", err)
+		default:
+			fmt.Fprintf(out, "\n%s\n", why)
+		}
+	}
 	if x.Fate == event.Taken {
 		switch p, ok, err := explainPage(ctx, col, documents, u); {
 		case ctx.Err() != nil:

@@ -1,0 +1,43 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/madecrawl"
+)
+
+// Of a page that was fetched and not rendered it is told why.
+func TestUnrendered(t *testing.T) {
+	const script = "<script src=/go.js></script>"
+	full := "<p>" + strings.Repeat("bee ", 200) + "<a href=/2>2</a><a href=/3>3</a><a href=/4>4</a>"
+	site := madecrawl.Site{
+		"https://bees.test/":      {Body: full + "<a href=/plain>p</a><a href=/login>l</a><a href=/short>s</a>" + script},
+		"https://bees.test/plain": {Body: "<p>bee"},
+		"https://bees.test/login": {Body: "<title>Sign in</title><form>bee <input type=password></form>" + script},
+		"https://bees.test/short": {Body: "<p>bee</p>" + script},
+	}
+	dir := filepath.Join(t.TempDir(), "bees")
+	col := madecrawl.Crawl(t, dir, "bees", site, "https://bees.test/")
+	for _, c := range []struct{ render, path, want string }{
+		{"auto", "", "pages with text and links as they are sent had gained too little by rendering to try this one"},
+		{"auto", "plain", "there is no script in it that a browser would run"},
+		{"auto", "login", "its title says that it asks for a login"},
+		{"auto", "short", "no page was rendered before it, so perhaps no browser was to be had"},
+		{"always", "plain", "none was to be had"},
+		{"never", "short", "rendering is off (fetch.render: never)"},
+	} {
+		if err := os.WriteFile(col.JobFile(), []byte("name: bees\ntopic: {keywords: [bee]}\nfetch: {render: "+c.render+"}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out, doubts strings.Builder
+		if _, err := Explain(t.Context(), &out, col, nil, addr(t, "https://bees.test/"+c.path), func(what string, err error) { doubts.WriteString(what + ": " + err.Error() + "\n") }); err != nil {
+			t.Fatal(err)
+		}
+		if line := "\nNo browser was asked for it: "; !strings.Contains(out.String(), line) || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s, /%s: want %q in\n%s%s", c.render, c.path, c.want, &out, &doubts)
+		}
+	}
+}
