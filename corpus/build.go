@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -103,12 +104,19 @@ func Build(ctx context.Context, dir string, src Source, o Options) (built Built,
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return Built{}, err
 	}
+	if err := removeRemains(dir); err != nil {
+		return Built{}, err
+	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
 	if err != nil {
 		return Built{}, err
 	}
+	lock, err := folder.Lock(tmp)
+	if err != nil {
+		return Built{}, errors.Join(err, os.RemoveAll(tmp))
+	}
 	defer func() {
-		if rest := os.RemoveAll(tmp); err == nil {
+		if rest := errors.Join(os.RemoveAll(tmp), lock.Close()); err == nil {
 			err = rest
 		}
 	}()
@@ -123,10 +131,41 @@ func Build(ctx context.Context, dir string, src Source, o Options) (built Built,
 	if err := b.finish(src); err != nil {
 		return Built{}, fmt.Errorf("building %s: %w", dir, err)
 	}
+	if err := os.Remove(filepath.Join(tmp, lockName)); err != nil {
+		return Built{}, err
+	}
 	if err := replace(tmp, dir); err != nil {
 		return Built{}, err
 	}
 	return b.built, nil
+}
+
+const (
+	lockName = "lock"           // file of folder.Lock
+	young    = 10 * time.Second // of such a file that another build may be about to lock
+)
+
+// removeRemains removes the folders of earlier builds of dir whose processes were killed.
+func removeRemains(dir string) error {
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), "."+filepath.Base(dir)+"-")
+		if !ok || !e.IsDir() || number == "" || strings.Trim(number, "0123456789") != "" {
+			continue
+		}
+		remains := filepath.Join(filepath.Dir(dir), e.Name())
+		made, err := os.Stat(filepath.Join(remains, lockName))
+		if err != nil || time.Since(made.ModTime()) < young || folder.Held(remains) {
+			continue // of no build, or of one that runs
+		}
+		if err := os.RemoveAll(remains); err != nil {
+			return fmt.Errorf("the folder of a build that was killed: %w", err)
+		}
+	}
+	return nil
 }
 
 // finish counts what was recorded and writes the manifest.
