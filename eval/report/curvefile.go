@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -60,6 +61,7 @@ func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 	if err != nil {
 		return nil, err
 	}
+	webs = f.withValues(webs, strategies, c)
 	m := plot.Multiples{Title: c.Title, Note: c.Note, Columns: len(webs), PanelHeight: 220}
 	up := "what its title says"
 	if len(c.Columns) == 1 {
@@ -89,6 +91,21 @@ func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 		m.PanelHeight = 340
 	}
 	return m.Draw(), nil
+}
+
+// withValues are those of some webs that have a value to draw, unless they were asked for.
+func (f *curveFile) withValues(webs, strategies []string, c CurveChart) (some []string) {
+	if len(c.Webs) > 0 {
+		return webs
+	}
+	for _, w := range webs {
+		if slices.ContainsFunc(c.Columns, func(column string) bool {
+			return slices.ContainsFunc(strategies, func(s string) bool { return len(f.pages[curvePoint{web: w, strategy: s, column: column}]) > 0 })
+		}) {
+			some = append(some, w)
+		}
+	}
+	return some
 }
 
 // columnWords is what the axis of a column is called: words for those that a lab writes, else its name.
@@ -142,6 +159,9 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 				return i, nil
 			}
 		}
+		if slices.Contains(names, "") {
+			return 0, errors.New("the name of a column to draw is empty: leave it out")
+		}
 		return 0, fmt.Errorf("there is no column %s: the file has %s", strings.Join(names, " or "), strings.Join(head, ", "))
 	}
 	web, err := place("web")
@@ -160,10 +180,16 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 		return nil, fmt.Errorf("name the columns to draw, of %s", strings.Join(head, ", "))
 	}
 	var drawn []int
-	for _, c := range columns {
+	for n, c := range columns {
 		i, err := place(c)
 		if err != nil {
 			return nil, err
+		}
+		if slices.Contains(columns[:n], c) {
+			return nil, fmt.Errorf("the column %s is named twice: leave one out", c)
+		}
+		if slices.Contains(head[i+1:], c) {
+			return nil, fmt.Errorf("line 1: two columns are called %s: give one of them another name", c)
 		}
 		drawn = append(drawn, i)
 	}
@@ -226,6 +252,11 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 	if len(f.pages) == 0 {
 		return nil, fmt.Errorf("the file has no value of %s: give curves.csv of a lab, or one like it", strings.Join(columns, ", "))
 	}
+	for _, c := range columns {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(f.pages)), func(at curvePoint) bool { return at.column == c }) {
+			return nil, fmt.Errorf("the column %s has no value: leave it out", c)
+		}
+	}
 	return f, nil
 }
 
@@ -239,6 +270,9 @@ func chosen(what string, asked, all []string) ([]string, error) {
 		a = strings.TrimSpace(a) // of a list with a blank after each comma
 		if !slices.Contains(all, a) {
 			return nil, fmt.Errorf("the file has no %s %q%s: it has %s", what, a, spelling.Hint(a, all), strings.Join(all, ", "))
+		}
+		if slices.Contains(out, a) {
+			return nil, fmt.Errorf("the %s %q is named twice: leave one out", what, a)
 		}
 		out = append(out, a)
 	}

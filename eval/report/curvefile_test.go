@@ -36,6 +36,43 @@ func TestChartCurves(t *testing.T) {
 	}
 }
 
+// Columns that are empty or there twice, and names that are given twice, are told; a web without a
+// value to draw has no panel unless it was asked for.
+func TestChartCurvesOfNothing(t *testing.T) {
+	const file = "web,strategy,pages,hits,loss,twice,twice\na,x,10,1,,2,3\nb,x,10,,,2,3\n"
+	for _, c := range []struct {
+		chart CurveChart
+		want  string
+	}{
+		{CurveChart{Columns: []string{"hits", "loss"}}, "the column loss has no value: leave it out"},
+		{CurveChart{Columns: []string{"hits", "hits"}}, "the column hits is named twice: leave one out"},
+		{CurveChart{Columns: []string{"twice"}}, "line 1: two columns are called twice: give one of them another name"},
+		{CurveChart{Columns: []string{"hits", ""}}, "the name of a column to draw is empty: leave it out"},
+		{CurveChart{Columns: []string{"hits"}, Strategies: []string{"x", "x"}}, `the strategy "x" is named twice: leave one out`},
+	} {
+		if _, err := ChartCurves(strings.NewReader(file), c.chart); err == nil || err.Error() != c.want {
+			t.Errorf("%v: %v, want %s", c.chart, err, c.want)
+		}
+	}
+	for asked, want := range map[string]bool{"": false, "b": true} {
+		c := CurveChart{Columns: []string{"hits"}}
+		if asked != "" {
+			c.Webs = []string{"a", asked}
+		}
+		d, err := ChartCurves(strings.NewReader(file), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var svg strings.Builder
+		if err := d.SVG(&svg); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(svg.String(), ">b<"); got != want {
+			t.Errorf("a panel of the web without values: %v, want %v", got, want)
+		}
+	}
+}
+
 // Axes have words, not the names of columns: in the note of a column, in the titles of several.
 func TestChartCurvesWords(t *testing.T) {
 	for _, c := range []struct {
