@@ -129,6 +129,13 @@ func (j *Job) Otherwise(c collection.Collection) (lasting, others []string) {
 	return lasting, others
 }
 
+// SaysNothing tells whether a job has no value but defaults, as an empty file gives.
+func (j *Job) SaysNothing() bool {
+	own := *j
+	own.setDefaults()
+	return !slices.ContainsFunc(Settings(), func(s Setting) bool { return !s.isDefault(s.Text(&own)) })
+}
+
 // sameFiles tells whether two texts of a setting name the same files, wherever they are looked for from.
 func sameFiles(a, b string) bool {
 	bases := func(text string) (names []string) {

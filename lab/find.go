@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/job"
@@ -24,12 +25,33 @@ func (w Webs) source(name string) (from string, src corpus.Source, err error) {
 	from = filepath.Join(w.From, name)
 	src, err = corpus.Detect(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("it needs the recorded web %s, and %s has none of that name: name the folder that holds it by --webs DIR or WAGGLE_WEBS", name, w.From)
+		err = fmt.Errorf("it needs the recorded web %s, and %s, which --webs or WAGGLE_WEBS names, %s: name the folder that holds it", name, w.From, held(w.From))
 	}
 	if err != nil {
 		return "", nil, job.Mistake{Err: err}
 	}
 	return from, src, nil
+}
+
+// held says what is in a folder of webs that has not the one that is needed.
+func held(dir string) string {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is not there"
+	case err != nil:
+		return "is no folder that can be read"
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := corpus.Detect(filepath.Join(dir, e.Name())); err == nil {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return "holds no recorded web"
+	}
+	return "holds " + strings.Join(names[:min(len(names), 10)], ", ")
 }
 
 // Find returns the folder of a recorded web, which is built where From has no more than

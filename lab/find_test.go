@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -35,6 +36,14 @@ func TestFindWebs(t *testing.T) {
 	err := read("{path: webs/meadow}, {path: webs/medow}").FindWebs(t.Context(), webs)
 	if mistake := (job.Mistake{}); !errors.As(err, &mistake) || builds != 0 {
 		t.Errorf("a web that is not there: %v after %d steps of a build, want a mistake and none", err, builds)
+	}
+	if want := ", which --webs or WAGGLE_WEBS names, holds meadow: name the folder that holds it"; !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	absent := filepath.Join(from, "absent")
+	err = read("{path: webs/meadow}").FindWebs(t.Context(), Webs{From: absent, Made: made, Progress: webs.Progress})
+	if want := "the recorded web meadow, and " + absent + ", which --webs or WAGGLE_WEBS names, is not there"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 	for range 2 {
 		f := read("{path: webs/meadow}")

@@ -28,6 +28,15 @@ var jobKeys = map[string]string{
 	"again":      "a lab makes first crawls: a recorded web is of one moment",
 }
 
+// reportKeys are keys that a reader of a report looks for, and what a lab file has in their place.
+var reportKeys = map[string]string{
+	"tables":     "the report has a table of each measure, and those that measures names come first",
+	"charts":     "the report draws the harvest of the best strategies; waggle lab chart draws others",
+	"plots":      "the report draws the harvest of the best strategies; waggle lab chart draws others",
+	"topics":     "each web names its topics: webs: [{path: DIR, topics: [NAME]}]",
+	"strategies": "strategies stand in scorers",
+}
+
 // refuseJobKeys says why a lab file takes no part of a job.
 func refuseJobKeys(name string, b []byte) error {
 	var doc yaml.Node
@@ -52,6 +61,8 @@ func refuseJobKeys(name string, b []byte) error {
 			}
 		} else if ok {
 			all = append(all, fmt.Errorf("%s:%d: %q is a key of a job, and none of a lab: %s", name, k.Line, k.Value, why))
+		} else if why, ok := reportKeys[k.Value]; ok {
+			all = append(all, fmt.Errorf("%s:%d: a lab has no key %q: %s", name, k.Line, k.Value, why))
 		}
 	}
 	return errors.Join(all...)

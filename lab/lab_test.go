@@ -34,6 +34,8 @@ func TestFileErrors(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"webz: []", `lab.yaml:1: unknown key "webz"`},
 		{"title: x\nfetch: {types: [pdf], render: auto}" + rest, `lab.yaml:2: "fetch.render" is a key of a job, and none of a lab: a lab fetches nothing: it reads pages as the recorded web has them`},
+		{"tables: [hits]" + rest, `lab.yaml:1: a lab has no key "tables": the report has a table of each measure, and those that measures names come first`},
+		{"topics: [bees]" + rest, `lab.yaml:1: a lab has no key "topics": each web names its topics`},
 		{"topic: {want: documents, language: [de]}" + rest, `lab.yaml:1: "topic.language" is a key of a job, and none of a lab: topics, with their languages`},
 		{"judge: topic" + rest, `lab.yaml:1: "judge" is a key of a job, and none of a lab: the judges of a lab stand in judges`},
 		{"title: x", "no webs"},

@@ -71,7 +71,7 @@ func (f *File) changedFrom(old *File) ([]string, error) {
 }
 
 // inForce is what the cells of a lab are made of, as YAML by name: the keys of the file,
-// and "web NAME", "judge NAME" and "scorer NAME".
+// and "web NAME", "budgets of web NAME", "judge NAME" and "scorer NAME".
 func (f *File) inForce() (map[string]string, error) {
 	own := *f
 	own.Title, own.Notes, own.HeadMeasures, own.Baseline, own.KeepRuns, own.Repeats = "", nil, nil, "", false, 0
@@ -108,7 +108,10 @@ func (f *File) inForce() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.Path, w.Topics, w.Dev = "", nil, nil
+		if err := add("budgets of web "+path, w.Budgets); err != nil {
+			return nil, err
+		}
+		w.Path, w.Topics, w.Dev, w.Budgets = "", nil, nil, nil
 		if err := add("web "+path, w); err != nil {
 			return nil, err
 		}

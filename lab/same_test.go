@@ -27,7 +27,7 @@ func TestFolderOfAnotherLab(t *testing.T) {
 		{file + "label-noise: 0.3\n", "label-noise changed"},
 		{file + "outside: fail\nseed: 3\n", "outside, seed changed"},
 		{strings.Replace(file, "width: 2", "width: 3", 1), "scorer fish-search changed"},
-		{strings.Replace(file, "[10]", "[20]", 1), "changed"},
+		{strings.Replace(file, "[10]", "[20]", 1), "another lab: budgets of web"},
 		{file + "example-count: 1\n", "example-count changed"},
 	} {
 		_, err := read(t, c.file).Run(t.Context(), dir, Options{})

@@ -363,7 +363,11 @@ func (c *crawlCmd) goOnByItsOwn(col collection.Collection, out io.Writer) error 
 	if err != nil {
 		return err
 	}
+	if j.SaysNothing() {
+		return fmt.Errorf("--file %s says nothing, so it is not the job of %s, whose own is %s: leave --file out", c.File, c.Out, col.JobFile())
+	}
 	lasting, others := j.Otherwise(col)
+	others = slices.DeleteFunc(others, func(path string) bool { return c.Value(path) != "" })
 	if len(lasting) > 0 {
 		return fmt.Errorf("--file %s is the job of another crawl than %s, whose own is %s: they differ in %s; leave --file out, or choose another folder",
 			c.File, c.Out, col.JobFile(), strings.Join(lasting, ", "))

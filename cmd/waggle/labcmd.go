@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
 	meter.End()
-	if wrong := (job.Mistake{}); errors.As(err, &wrong) {
+	if wrong := (job.Mistake{}); errors.As(err, &wrong) && out.Made == 0 {
 		return err
 	}
 	// A run that ended early has a report as well: of what is there.
@@ -64,10 +65,8 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; the same command goes on where it was")}
-	case err != nil:
-		return err
-	case broken != nil:
-		return broken
+	case errors.Join(err, broken) != nil:
+		return exit{exitFailed, cmp.Or(err, broken)} // cells were made: what is wrong is not the command
 	case out.Failed > 0:
 		return fmt.Errorf("%d cells failed; the report says why, and the same command tries them again", out.Failed)
 	}
