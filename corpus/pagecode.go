@@ -21,7 +21,7 @@ import (
 // address are indices in the tables at the end, text is a piece of the page's
 // own block of text.
 //
-//	magic      "waggle pages 7\n"
+//	magic      "waggle pages 8\n"
 //	stamp      16 bytes: xxh3-128 of the stamp in index.txt and of what the parser reads
 //	record …   of each recorded address, in the order of the WARC files
 //	words      n strings: n length, bytes
@@ -55,7 +55,7 @@ import (
 // A block holds each byte of text once. The parser's strings share memory, and
 // the block keeps that: strings that overlap there overlap in it.
 const (
-	pagesMagic = "waggle pages 7\n"
+	pagesMagic = "waggle pages 8\n"
 	tailSize   = 3*8 + 8
 )
 

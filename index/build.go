@@ -55,7 +55,7 @@ type state struct {
 }
 
 // stateVersion changes when an index of before cannot be gone on with.
-const stateVersion = 2
+const stateVersion = 3
 
 // checkpoint is the state of a commit.
 type checkpoint struct {

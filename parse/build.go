@@ -423,6 +423,14 @@ func (v *values) attr(key string) string {
 	return string(v.text(raw))
 }
 
+func (v *values) has(key string) bool {
+	if v.tag == nil {
+		return false
+	}
+	_, ok := v.tag.attr(key)
+	return ok
+}
+
 func (v *values) class() []byte {
 	if v.tag == nil {
 		return nil

@@ -155,8 +155,9 @@ func firstWords(s string) string {
 	return strings.TrimSuffix(head(s, maxAround), " ")
 }
 
-// mainText joins the blocks of a page but its navigation: nav, footer, aside, menu and
-// select, and lists of links. These are blocks in a row, no headings, all of whose words
+// mainText joins the blocks of a page but its navigation (nav, footer, aside, menu, select and
+// option, and the role navigation), what is not shown (hidden, aria-hidden, display:none), the buttons
+// that copy code, and lists of links. These are blocks in a row, no headings, all of whose words
 // are links: menuBlocks or more, or of more than shortText words together. It is the
 // whole text when no more than shortText words are left, as below a page that is a list
 // of links.
@@ -183,7 +184,7 @@ func (w *walker) mainText(all string) string {
 				words += blocks[end].words
 			}
 		}
-		if blocks[i].aside || blocks[i].isLinks() && (end-i >= menuBlocks || words > shortText) {
+		if blocks[i].aside || blocks[i].copies && w.code || blocks[i].isLinks() && (end-i >= menuBlocks || words > shortText) {
 			i = end
 			continue
 		}

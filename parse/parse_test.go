@@ -578,6 +578,15 @@ func TestMainText(t *testing.T) {
 		{"a menu of two", `<p>` + long + `<p><a href="/x">Home</a><p><a href="/y">Bees</a>`, long + "Home Bees"},
 		{"a footer beside prose", "<p>" + long + "<p>© the bees", long + "© the bees"},
 		{"navigation alone", "<nav>Home Bees</nav>", "Home Bees"},
+		{"navigation by its role", "<div role='Navigation'>Home Bees</div><p>" + long, long},
+		{"what is hidden", "<p>" + long + "<p hidden>Sent.<p hidden=until-found>Folded.<div><span hidden>An error</span> End.</div>", long + "Folded. End."},
+		{"what no reader hears", "<div aria-hidden=true><p>Menu</div><p>" + long + "<span aria-hidden=true>*</span>", long + "*"},
+		{"what no style shows", "<div style='color: red; Display : none !important'>Thanks!</div><p style='display:block'>" + long, long},
+		{"options outside of a select", "<p>" + long + "<datalist><option>Bee<option>Wasp</datalist>", long},
+		{"buttons that copy code", "<p>" + long + "<pre><button> Copy <i></i></button>go build</pre><p>Copy <button>Copy that</button>", long + "go build Copy Copy that"},
+		{"such a button without code", "<p>" + long + "<button>Copy</button>", long + "Copy"},
+		{"a page that scripts show", "<body style='display:none'><p>" + long, long},
+		{"soft hyphens", "<p>" + long + "honey&shy;bee wag\u00adgle", long + "honeybee waggle"},
 	} {
 		p := page(t, c.body)
 		if got := strings.Join(strings.Fields(p.Main), " "); got != strings.TrimSpace(c.want) {

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -53,6 +54,10 @@ func (n node) attr(key string) string {
 		}
 	}
 	return ""
+}
+
+func (n node) has(key string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
 }
 
 func (n node) class() []byte { return firstWord([]byte(n.attr("class"))) }

@@ -51,6 +51,7 @@ type walker struct {
 
 	formPassword bool // a field in a form asks for a password
 	scripts      bool // there is a script that a browser runs
+	code         bool // there is code: pre or code
 	outside      int  // bytes of text outside forms and links; a heading or a frame counts as more than maxOutside
 
 	paths map[string]string  // tag paths of this page, each once
@@ -72,6 +73,7 @@ type block struct {
 	linkWords int // of these, in <a>
 	aside     bool
 	heading   bool
+	copies    bool // it is a button that copies
 }
 
 // element is an open element.
@@ -143,7 +145,8 @@ type start struct {
 // references.
 type attributes interface {
 	attr(key string) string // "" when absent
-	class() []byte          // the first one; valid until the next call
+	has(key string) bool
+	class() []byte // the first one; valid until the next call
 }
 
 // begin begins the page, end ends it.
@@ -154,6 +157,9 @@ func (w *walker) end()   { w.newBlock() }
 // in it is hidden from the walker: then nothing comes before its leave.
 func (w *walker) enter(t *start) (hidden bool) {
 	k := kindOf(t)
+	if k&(aside|root|opaque) == 0 && t.atom != atom.Html && leftOut(t, k) {
+		k |= aside | blocky
+	}
 	e := element{path: len(w.path), leaves: len(w.leaves), link: -1, kind: k}
 	if len(w.path) > 0 {
 		w.path = append(w.path, '/')
@@ -184,6 +190,7 @@ func (w *walker) enter(t *start) (hidden bool) {
 	if k&special != 0 {
 		w.special(t, &e)
 	}
+	w.code = w.code || t.atom == atom.Pre || t.atom == atom.Code
 	w.open = append(w.open, e)
 	return k&opaque != 0
 }
@@ -219,6 +226,10 @@ func (w *walker) leave() {
 	}
 	if e.form {
 		w.forms--
+	}
+	if e.kind&button != 0 {
+		b := &w.blocks[len(w.blocks)-1]
+		b.copies = copies(string(w.text[b.start:]))
 	}
 	if e.kind&blocky != 0 {
 		w.newBlock()
@@ -598,7 +609,7 @@ func isBlank(r rune) bool {
 // isJoint knows the blank characters that part no words.
 func isJoint(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' ||
-		r == '\u200e' || r == '\u200f' || r == '\u2060' || r == '\ufeff'
+		r == '\u200e' || r == '\u200f' || r == '\u2060' || r == '\ufeff' || r == '\u00ad' // soft hyphen
 }
 
 // newBlock ends the present block of text and begins another.
@@ -624,7 +635,34 @@ const (
 	opaque                   // what is in it is not text of the page
 	root                     // body or frameset
 	special                  // see walker.special
+	button
 )
+
+// leftOut tells whether an element is navigation by its role, or is not shown: what is in it is no
+// part of the main text, and text of the page all the same, as scripts may show it.
+func leftOut(t *start, k kind) bool {
+	if t.attrs.has("hidden") && !strings.EqualFold(t.attrs.attr("hidden"), "until-found") {
+		return true
+	}
+	if k&blocky != 0 && strings.EqualFold(strings.TrimSpace(t.attrs.attr("aria-hidden")), "true") {
+		return true
+	}
+	if role := t.attrs.attr("role"); role != "" && slices.ContainsFunc(strings.Fields(role), func(r string) bool { return strings.EqualFold(r, "navigation") }) {
+		return true
+	}
+	style := t.attrs.attr("style")
+	return style != "" && strings.Contains(strings.ToLower(strings.Join(strings.Fields(style), "")), "display:none")
+}
+
+// copies tells whether the text of a button says that it copies, as those beside code do.
+func copies(text string) bool {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "copy", "copy code", "copy to clipboard", "copy snippet", "copied", "copied!", "kopieren", "copier", "copiar", "copia", "kopiëren", "kopiuj",
+		"копировать", "скопировать", "复制", "複製", "复制代码", "コピー", "복사", "kopiera", "kopier", "kopioi", "kopyala":
+		return true
+	}
+	return false
+}
 
 func kindOf(t *start) kind {
 	switch t.atom {
@@ -641,7 +679,11 @@ func kindOf(t *start) kind {
 		return breaks | special
 	case atom.Form:
 		return blocky | breaks | special
-	case atom.Option, atom.Button, atom.Br, atom.Textarea, atom.Optgroup:
+	case atom.Option:
+		return blocky | breaks | aside
+	case atom.Button:
+		return blocky | breaks | button
+	case atom.Br, atom.Textarea, atom.Optgroup:
 		return breaks
 	case atom.Script:
 		return opaque | special
