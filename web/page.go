@@ -169,7 +169,7 @@ type Page struct {
 	Tags []string
 	// Nesting is of each leaf, where a parser was asked for it.
 	Nesting    []Nesting
-	Main       string // main text, without navigation and lists of links
+	Main       string // main text, without navigation, what is hidden, and lists of links
 	Terms      []Term // of the whole visible text, sorted by Text
 	Links      []Link // in document order
 	Directives Directives
