@@ -128,7 +128,7 @@ func TestSender(t *testing.T) {
 	}
 }
 
-// TestNotTold shows what is said where a notice does not arrive.
+// TestNotTold shows what is said where a notice does not arrive, or its program fails.
 func TestNotTold(t *testing.T) {
 	answer := func(status int) string {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,14 +143,20 @@ func TestNotTold(t *testing.T) {
 	t.Cleanup(slow.Close)
 	t.Cleanup(func() { close(hangs) })
 	fails, _ := script(t, `echo "the mailbox is full" >&2; exit 3`)
+	silent, _ := script(t, `exit 75`)
+	dies, _ := script(t, `kill -9 $$`)
 	stays, _ := script(t, `exec sleep 60`)
+	gone, _ := script(t, `exit 0`)
 	tests := map[string]struct{ program, address, want string }{
 		"an error":                {address: answer(500), want: "was not told of ended: it answered with status 500"},
 		"a redirect":              {address: answer(302), want: "it answered with status 302"},
 		"no answer":               {address: slow.URL, want: "no answer within 300ms"},
 		"nobody":                  {address: "http://127.0.0.1:1/", want: "connection refused"},
-		"a program that fails":    {program: fails, want: "was not told of ended: exit status 3: the mailbox is full"},
-		"a program that does not": {program: stays, want: "it was stopped after 300ms"},
+		"a program that fails":    {program: fails, want: "was told of ended, and ended with status 3: the mailbox is full"},
+		"a program without words": {program: silent, want: "was told of ended, and ended with status 75"},
+		"a program that dies":     {program: dies, want: "was told of ended, and ended with signal: killed"},
+		"a program that does not": {program: stays, want: "was told of ended, and was stopped, as it ran for more than 300ms"},
+		"a program that is gone":  {program: gone, want: "was not told of ended: "},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +165,11 @@ func TestNotTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.patience = 300 * time.Millisecond
+			if tt.program == gone {
+				if err := os.Remove(gone); err != nil {
+					t.Fatal(err)
+				}
+			}
 			s.Send(Notice{Moment: Ended})
 			if err := s.Close(); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)

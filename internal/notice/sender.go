@@ -74,7 +74,7 @@ func (s *Sender) Send(n Notice) {
 }
 
 // Close waits until all is told, or Patience is over for each, and returns what could
-// not be told. It is called once, after the last Send.
+// not be told, and which program failed that was. It is called once, after the last Send.
 func (s *Sender) Close() error {
 	if s == nil {
 		return nil
@@ -98,7 +98,7 @@ func (s *Sender) run() {
 		line = append(line, '\n')
 		if s.program != "" {
 			if err := s.start(n.Moment, line); err != nil {
-				s.errs = append(s.errs, fmt.Errorf("%s was not told of %s: %w", s.program, n.Moment, err))
+				s.errs = append(s.errs, fmt.Errorf("%s %w", s.program, err))
 			}
 		}
 		if s.address != "" {
@@ -110,7 +110,7 @@ func (s *Sender) run() {
 }
 
 // start runs the program. What it prints is not shown, as the terminal is the view's;
-// the end of what it complains of is in the error.
+// the end of what it complains of is in the error, which says whether the program was told.
 func (s *Sender) start(m Moment, line []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
 	defer cancel()
@@ -120,13 +120,21 @@ func (s *Sender) start(m Moment, line []byte) error {
 	var said tail
 	c.Stderr = &said
 	err := c.Run()
+	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		return nil
+	case c.Process == nil: // it did not start
+		return fmt.Errorf("was not told of %s: %w", m, err)
 	case ctx.Err() != nil:
-		return fmt.Errorf("it was stopped after %v", s.patience)
-	case len(said) > 0:
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
+		err = fmt.Errorf("was told of %s, and was stopped, as it ran for more than %v", m, s.patience)
+	case errors.As(err, &exit):
+		err = fmt.Errorf("was told of %s, and ended with %s", m, strings.TrimPrefix(exit.Error(), "exit "))
+	default:
+		err = fmt.Errorf("was told of %s: %w", m, err)
+	}
+	if len(said) > 0 {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
 	}
 	return err
 }
