@@ -172,6 +172,7 @@ func (m *merge) stats() (sum web.FrontierStats) {
 		sum.Waiting += s.stats.Waiting
 		sum.Down += s.stats.Down
 		sum.Held += s.stats.Held
+		sum.Muted += s.stats.Muted
 	}
 	return sum
 }

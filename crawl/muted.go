@@ -47,6 +47,7 @@ type mutedState struct {
 	First int `json:"first,omitempty"` // the parts from First on are there
 	Next  int `json:"next,omitempty"`  // those from Next on are not
 	Until int `json:"until,omitempty"` // those before Until are to be offered again
+	Links int `json:"links,omitempty"` // in all parts
 }
 
 func mutedName(hash uint64) string {
@@ -87,6 +88,7 @@ func (s *Step) keepMuted(c *web.Candidate, found bool) error {
 	s.knowMuted(hash, c.Priority)
 	s.fresh[mutedName(hash)] = appendMuted(c)
 	s.listMuted(hash)
+	s.count.Muted.Links++
 	return nil
 }
 
@@ -139,6 +141,7 @@ func (s *Step) takeMuted() (links []web.Candidate, err error) {
 		}
 		var c web.Candidate
 		if json.Unmarshal(b, &c) != nil || c.URL.IsZero() {
+			n.Links = max(0, n.Links-1)
 			continue
 		}
 		if s.steering.mutes(c.URL) {
@@ -147,6 +150,7 @@ func (s *Step) takeMuted() (links []web.Candidate, err error) {
 		}
 		s.fresh[mutedName(hash)] = nil
 		delete(s.knownMuted, hash)
+		n.Links = max(0, n.Links-1) // crawls of before have no number
 		links = append(links, c)
 	}
 	return links, nil

@@ -121,6 +121,42 @@ func TestUnmutedComesBack(t *testing.T) {
 	}
 }
 
+// The last event of a crawl tells how many links mutes set aside, and those are what it keeps.
+func TestMutedAreCounted(t *testing.T) {
+	site := tree(3, 120)
+	for _, test := range []struct {
+		lines []string
+		some  bool
+	}{
+		{[]string{"3 mute h2.example"}, true},
+		{[]string{"3 mute h2.example", "20 mute h1.example", "40 undo 1"}, true},
+		{[]string{"3 mute h2.example", "20 undo 1"}, false},
+		{nil, false},
+	} {
+		c := newCrawl(t, site, 1)
+		c.Clock = stillClock{}
+		var last event.Ended
+		c.Log = logFunc(func(e event.Event) {
+			if e, ok := e.(event.Ended); ok {
+				last = e
+			}
+		})
+		if _, err := toTheEnd(t, c, actsAt(t, test.lines...), map[string]bool{}); err != nil {
+			t.Fatal(err)
+		}
+		kept := 0
+		for _, err := range crawl.Muted(func(name string) ([]byte, error) { return c.Frontier.State(t.Context(), name) }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept++
+		}
+		if last.Frontier.Muted != kept || (kept > 0) != test.some {
+			t.Errorf("%v: %d are told, %d are kept", test.lines, last.Frontier.Muted, kept)
+		}
+	}
+}
+
 func numbered(acts []event.Act) []event.Act {
 	acts = slices.Clone(acts)
 	for i := range acts {

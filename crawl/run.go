@@ -258,7 +258,7 @@ func (d *driver) start(ctx context.Context) error {
 // end says how the crawl ended and brings everything to the platter.
 func (d *driver) end(how event.Ending) error {
 	now := d.Clock.Now()
-	last := event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)}
+	last := event.Ended{At: event.At{At: now}, How: how, Frontier: d.stats(now)}
 	var err error
 	if how == event.HostsDown {
 		last.Next, last.Until, err = d.downUntil()
@@ -498,6 +498,13 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 	return how, over, nil
 }
 
+// stats are told of the frontier, with the links that mutes keep out of it.
+func (d *driver) stats(now time.Time) web.FrontierStats {
+	s := d.Frontier.Stats(now)
+	s.Muted = d.step.count.Muted.Links
+	return s
+}
+
 // over tells whether the crawl is over. While other workers have something to do, it is
 // when the budget is spent.
 func (d *driver) over(now time.Time) (event.Ending, bool) {
@@ -555,7 +562,7 @@ func (d *driver) keepTime(ctx context.Context, now time.Time) error {
 		if err := d.tell(mostUntold); err != nil {
 			return err
 		}
-		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
+		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.stats(now), Waits: d.waits})
 		if err := d.takeActs(ctx, now); err != nil {
 			return err
 		}

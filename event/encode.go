@@ -498,6 +498,7 @@ func (o *object) frontier(s web.FrontierStats) {
 	o.int("waiting", int64(s.Waiting))
 	o.optInt("down", int64(s.Down))
 	o.optInt("held", int64(s.Held))
+	o.optInt("muted", int64(s.Muted))
 	o.b[n] = '{'
 	o.b = append(o.b, '}')
 }

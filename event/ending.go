@@ -1,5 +1,7 @@
 package event
 
+import "strconv"
+
 // Ending says how a run ended. It is a constant for programs, in the log and wherever else it is
 // told; Words are for people.
 type Ending string
@@ -33,4 +35,14 @@ func (e Ending) Words() string {
 		return "it was stopped"
 	}
 	return Line(string(e)) // of another version
+}
+
+// WithMuted are the Words of a crawl with so many links that are kept while their places are
+// muted: that no link is left is not all then.
+func (e Ending) WithMuted(links int) string {
+	words := e.Words()
+	if e == FrontierEmpty && links > 0 {
+		words += ", but " + strconv.Itoa(links) + " that mutes set aside"
+	}
+	return words
 }

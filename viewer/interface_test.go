@@ -208,6 +208,9 @@ func TestMetrics(t *testing.T) {
 	if len(asked) < 10 || !json.Valid(board) {
 		t.Errorf("the board asks for %q", asked)
 	}
+	if !slices.Contains(asked, "waggle_links_muted") {
+		t.Error("the board does not show the links that mutes set aside")
+	}
 	for _, m := range asked {
 		if !told[m] {
 			t.Errorf("the board asks for %s, which is not told", m)

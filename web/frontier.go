@@ -147,6 +147,8 @@ type FrontierStats struct {
 	// wait for them.
 	Down int `json:"down,omitempty"`
 	Held int `json:"held,omitempty"`
+	// Muted counts links that are kept out of the frontier while their places are muted.
+	Muted int `json:"muted,omitempty"`
 }
 
 // Rung counts links that wait by their priority, from which theirs differ by less than

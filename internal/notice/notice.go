@@ -40,6 +40,7 @@ type Notice struct {
 	// Of Ended: how the run ended.
 	How   event.Ending `json:"how,omitempty"`
 	Words string       `json:"how_words,omitempty"`
+	Muted int          `json:"muted,omitempty"` // links that mutes set aside
 }
 
 // Watch finds the moments in the events of a crawl. The zero Watch is that of a crawl
@@ -81,7 +82,7 @@ func (w *Watch) Add(e event.Event) []Notice {
 		tell(HalfBudget)
 	}
 	if end, ok := e.(event.Ended); ok {
-		n.How, n.Words = end.How, end.How.Words()
+		n.How, n.Words, n.Muted = end.How, end.How.WithMuted(end.Frontier.Muted), end.Frontier.Muted
 		tell(Ended)
 	}
 	return out

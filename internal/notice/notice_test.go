@@ -53,6 +53,10 @@ func TestWatch(t *testing.T) {
 			events: []event.Event{start(0, 0, 10*time.Second), page(4, false), event.Tick{At: at(5)}, event.Tick{At: at(6)}},
 			want:   []string{"half-budget 5s pages 1 relevant 0"},
 		},
+		"links that mutes set aside": {
+			events: []event.Event{start(0, 0, 0), event.Ended{At: at(1), How: event.FrontierEmpty, Frontier: web.FrontierStats{Muted: 12}}},
+			want:   []string{"ended 1s pages 0 relevant 0 FrontierEmpty, no link is left, but 12 that mutes set aside: 12"},
+		},
 		"no budget": {
 			events: []event.Event{start(0, 0, 0), page(1, false), end(2)},
 			want:   []string{"ended 2s pages 1 relevant 0 BudgetSpent"},
@@ -82,6 +86,9 @@ func TestWatch(t *testing.T) {
 						if s != "" {
 							line += " " + s
 						}
+					}
+					if n.Muted > 0 {
+						line += fmt.Sprintf(", %s: %d", n.Words, n.Muted)
 					}
 					got = append(got, line)
 				}

@@ -52,7 +52,7 @@ func (v *plainView) Add(e event.Event) {
 	case event.Ended:
 		v.shown, v.pages = s.Last.Add(-s.Run(s.Last)), v.began // the speed is that of the run
 		v.print(v.line())
-		v.print("ended: " + ending(e.How, s.goesOn))
+		v.print("ended: " + ending(&s.Summary, s.goesOn))
 	case event.Doubt:
 		for _, d := range e.Notes {
 			// With other figures it is no news; the report has them.
@@ -128,6 +128,9 @@ func (v *plainView) line() string {
 			// A reader of documents, or a browser, that begins takes a while.
 			line += fmt.Sprintf(", %s being fetched, read or rendered", terminal.Count(f.Leased, "page"))
 		}
+	}
+	if n := s.Frontier.Muted; n > 0 {
+		line += "  " + terminal.Count(n, "link") + " set aside by mutes"
 	}
 	return line + "  " + terminal.Size(s.Bytes)
 }

@@ -372,6 +372,10 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits, s.Frontier)},
 		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})
+	if f := s.Frontier.Muted; f > 0 {
+		add(label("muted", n), part{text: terminal.Count(f, "link") + " set aside by mutes", cut: true},
+			part{text: ": waggle steer DIR undo N brings them back"})
+	}
 	if s.activity != nil && s.How == "" {
 		add(append([]part{label("fetches", n)}, s.activityParts(now)...)...)
 	}
@@ -477,7 +481,7 @@ func (s *viewState) budgetRow(now time.Time, rate float64, n int, p terminal.Pai
 	rest := part{}
 	switch d, ok := s.left(now, rate); {
 	case s.How != "":
-		rest.text = "  " + ending(s.How, s.goesOn)
+		rest.text = "  " + ending(&s.Summary, s.goesOn)
 	case s.stopping:
 		rest = part{text: "  stopping", sgr: "33"}
 	case s.paused:

@@ -23,7 +23,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		fmt.Fprintf(out, "%-12s %s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	}
 	elapsed := s.Elapsed(s.Last)
-	line("ended", "%s", ending(s.How, goesOn))
+	line("ended", "%s", ending(s, goesOn))
 	line("scorer", "%s", terminal.Untrusted(s.Scorer, 60))
 	line("judge", "%s, relevant from %s", terminal.Untrusted(s.Judge, 60), terminal.Decimal(s.Threshold))
 	for _, d := range s.Doubts {
@@ -63,6 +63,9 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	}
 	line("time", "%s", run)
 	line("links", "%s queued, %s still wait, %s seen on pages", terminal.Number(s.Queued), terminal.Number(s.Frontier.Queued+s.Frontier.Leased), terminal.Number(s.Links))
+	if n := s.Frontier.Muted; n > 0 {
+		line("muted", "%s set aside by mutes; they come back once these are undone (waggle steer)", terminal.Count(n, "link"))
+	}
 	if s.Frontier.Held > 0 {
 		line("waiting", "%s", Waiting(s))
 		for _, d := range s.Down(5) {

@@ -55,8 +55,11 @@ func New(out *os.File, asJSON bool, goesOn string, clk clock.Clock, env func(str
 }
 
 // ending says how a crawl ended, and which flag goes on with it.
-func ending(how event.Ending, goesOn string) string {
-	return strings.Replace(terminal.Ending(how), "--resume", cmp.Or(goesOn, "--resume"), 1)
+func ending(s *event.Summary, goesOn string) string {
+	if s.How == event.FrontierEmpty {
+		return s.How.WithMuted(s.Frontier.Muted)
+	}
+	return strings.Replace(terminal.Ending(s.How), "--resume", cmp.Or(goesOn, "--resume"), 1)
 }
 
 // console is the terminal on which a view is drawn, and its keyboard.

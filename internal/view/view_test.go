@@ -52,6 +52,31 @@ func TestPlainTellsWhatIsWaitedFor(t *testing.T) {
 	}
 }
 
+// Links that mutes set aside are told on the screen, in lines and in the report, and that a crawl ended
+// for want of others.
+func TestMutedLinksAreTold(t *testing.T) {
+	var lines, report bytes.Buffer
+	plain := newPlain(&lines)
+	plain.Add(event.Started{Name: "bees"})
+	stats := web.FrontierStats{Queued: 3, Hosts: 1, Ready: 1, Muted: 1}
+	plain.Add(event.Tick{At: event.At{At: time.Unix(20, 0)}, Frontier: stats})
+	screen := plain.state.Render(time.Unix(20, 0), 100, 20, false)
+	plain.Add(event.Ended{At: event.At{At: time.Unix(21, 0)}, How: event.FrontierEmpty, Frontier: web.FrontierStats{Muted: 12}})
+	if err := WriteSummary(&report, &plain.state.Summary, ""); err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string][3]string{
+		"lines":  {lines.String(), "  1 link set aside by mutes  ", "ended: no link is left, but 12 that mutes set aside\n"},
+		"screen": {screen, "\nmuted     1 link set aside by mutes", ""},
+		"end":    {plain.state.Render(time.Unix(21, 0), 100, 20, false), "no link is left, but 12 that mutes set aside\n", "\nmuted     12 links set aside by mutes"},
+		"report": {report.String(), "ended        no link is left, but 12 that mutes set aside\n", "\nmuted        12 links set aside by mutes"},
+	} {
+		if !strings.Contains(got[0], got[1]) || !strings.Contains(got[0], got[2]) {
+			t.Errorf("%s: want %q and %q in\n%s", name, got[1], got[2], got[0])
+		}
+	}
+}
+
 // A doubt is told once, with whatever figures, and no more pages are named than there are.
 func TestPlainTellsADoubtOnce(t *testing.T) {
 	var out bytes.Buffer

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -75,10 +74,7 @@ func (c *Crawl) Figures() Figures {
 		Pages: len(c.pages), Relevant: c.relevant, Budget: s.Budget, Limit: s.Limit.Seconds(), Recent: c.rate(len(c.pages)),
 		Bytes: s.Bytes, Requests: s.Requests, Links: s.Links, Queued: s.Queued, Waiting: c.waiting, Muted: c.muted, Hosts: s.Hosts(), Known: len(c.hosts),
 		Retries: s.Retries, Workers: s.Workers, Runs: s.Runs, Outages: s.Outages, Elapsed: s.Elapsed(s.Last).Seconds(), Speed: c.speed(),
-		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.Words(), NotKept: s.NotKept,
-	}
-	if s.How == event.FrontierEmpty && c.muted > 0 {
-		f.EndedWords += ", but " + strconv.Itoa(c.muted) + " that mutes set aside"
+		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.WithMuted(c.muted), NotKept: s.NotKept,
 	}
 	for _, d := range s.Doubts {
 		f.Doubts, f.DoubtsAt = append(f.Doubts, event.Line(d)), s.DoubtsAt
