@@ -221,7 +221,7 @@ func (d *driver) takeAllActs(ctx context.Context, now time.Time) error {
 		if err := d.tell(mostUntold); err != nil {
 			return err
 		}
-		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now)})
+		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.stats(now)})
 	}
 }
 
@@ -245,10 +245,8 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) (rescore b
 	}
 	about := a // what is done, or undone
 	if a.Do == event.Undo && a.Refused == "" {
-		if a.Act >= a.Number || s.acts[a.Act-1].Do == event.Undo || s.acts[a.Act-1].Refused != "" {
-			a.Refused = fmt.Sprintf("there is no act %d that could be undone", a.Act)
-		} else if by := event.UndoneBy(s.acts[:a.Number-1], a.Act); by > 0 {
-			a.Refused = fmt.Sprintf("act %d was undone by act %d", a.Act, by)
+		if err := event.CheckUndo(s.acts[:a.Number-1], a.Act); err != nil {
+			a.Refused = err.Error()
 		} else {
 			about = s.acts[a.Act-1]
 			a.Refused = d.setSince(a, &about)

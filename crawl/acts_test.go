@@ -171,8 +171,8 @@ func TestSteered(t *testing.T) {
 
 	for lines, want := range map[string]string{
 		"5 relevant h0.example/999":             "act 1 relevant http://h0.example/999 the archive holds no page of this address",
-		"5 undo 1":                              "act 1 undo 1 there is no act 1 that could be undone",
-		"5 mute h1.example\n6 undo 1\n7 undo 2": "act 3 undo 2 there is no act 2 that could be undone",
+		"5 undo 1":                              "act 1 undo 1 there is no act 1",
+		"5 mute h1.example\n6 undo 1\n7 undo 2": "act 3 undo 2 act 2 undid act 1, and is not undone itself: give what act 1 said again",
 		"5 mute H1":                             `act 1 mute H1 "H1" is no place: give a host in small letters, such as example.org, or one and the beginning of a path as addresses have it, such as example.org/bees/`,
 		"5 dance":                               `act 1 dance "dance" is no act: give one of relevant, irrelevant, more, mute, boost, budget, delay, keywords, pause, continue, undo`,
 		"5 delay soon":                          `act 1 delay soon "soon" is no delay: give a time from 0s to 1h0m0s, such as 2s or 500ms`,

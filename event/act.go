@@ -255,6 +255,29 @@ func UndoneBy(acts []Act, n int) int {
 	return 0
 }
 
+// CheckUndo says why act n cannot be undone, nil where it can be. acts are all so far, in their order.
+func CheckUndo(acts []Act, n int) error {
+	if n < 1 || n > len(acts) {
+		return fmt.Errorf("there is no act %d", n)
+	}
+	a, by := &acts[n-1], UndoneBy(acts, n)
+	switch {
+	case a.Refused != "":
+		return fmt.Errorf("act %d was not done: there is nothing to undo", n)
+	case a.Do == Undo:
+		return fmt.Errorf("act %d undid act %d, and is not undone itself: give what act %[2]d said again", n, a.Act)
+	case by > 0:
+		return fmt.Errorf("act %d was undone by act %d", n, by)
+	}
+	return nil
+}
+
+// NoPage is why a crawl that does not run is not told a label of a page that it did not fetch: it takes
+// acts in before it fetches anything.
+func (a *Act) NoPage() error {
+	return fmt.Errorf("the crawl has fetched no page of the address %s: only pages that were fetched can be labelled", a.URL)
+}
+
 // Effective are the acts that hold: without those that were undone or refused, and
 // without the undoing. acts are in their order.
 func Effective(acts []Act) (out []Act) {

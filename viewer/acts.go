@@ -203,11 +203,8 @@ func (c *crawl) checkUndo(a event.Act) error {
 	if err != nil {
 		return err
 	}
-	if a.Act > len(told) {
-		return watch.Wrong{Err: fmt.Errorf("there is no act %d", a.Act)}
-	}
-	if by := event.UndoneBy(told, a.Act); by > 0 {
-		return watch.Wrong{Err: fmt.Errorf("act %d was undone by act %d", a.Act, by)}
+	if err := event.CheckUndo(told, a.Act); err != nil {
+		return watch.Wrong{Err: err}
 	}
 	return nil
 }
@@ -219,7 +216,7 @@ func (c *crawl) checkLabel(a event.Act) error {
 	if st.Running || st.Reading < 1 || st.Error != "" || st.Cut != "" || !c.standing(&a).Unfetched {
 		return nil
 	}
-	return watch.Wrong{Err: fmt.Errorf("the crawl has fetched no page of the address %s: only pages that were fetched can be labelled", a.URL)}
+	return watch.Wrong{Err: a.NoPage()}
 }
 
 // takeAct keeps an act for the crawl.

@@ -38,6 +38,7 @@ func TestActs(t *testing.T) {
 		{`{"do":"undo","act":6}`, 200, `{"number":8,"replaced":7}`},
 		{`{"do":"undo","act":7}`, 200, `{"number":9}`},
 		{`{"do":"undo","act":7}`, 400, "act 7 was undone by act 9"},
+		{`{"do":"undo","act":8}`, 400, "act 8 undid act 6, and is not undone itself: give what act 6 said again"},
 		{`{"do":"undo","act":99}`, 400, "there is no act 99"},
 		{`{"do":"undo"}`, 400, "needs the number of an act"},
 		{`{"do":"budget","page":12}`, 400, `budget has no member \"page\"`},

@@ -66,12 +66,17 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		if err != nil {
 			return err
 		}
-		if a.Act > len(acts) {
-			return exit{exitUsage, fmt.Errorf("there is no act %d; waggle steer %s list names them", a.Act, c.Dir)}
+		if err := event.CheckUndo(acts, a.Act); err != nil {
+			return exit{exitUsage, fmt.Errorf("%w; waggle steer %s list names them", err, c.Dir)}
 		}
-		if by := event.UndoneBy(acts, a.Act); by > 0 {
-			return exit{exitUsage, fmt.Errorf("act %d was undone by act %d", a.Act, by)}
-		}
+	}
+	unmet := false
+	if a.Needs() == "place" || a.Label() && !col.OfSeveral() {
+		met, _, _, err := event.Meets(col.EventLog(), &a, 0, 0)
+		unmet = err == nil && !met
+	}
+	if unmet && a.Label() && !col.Running() {
+		return exit{exitUsage, a.NoPage()}
 	}
 	n, err := col.Act(a)
 	if err != nil {
@@ -81,10 +86,8 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	if !col.Running() {
 		when = "the crawl takes it in when it goes on (waggle crawl -o " + c.Dir + " --resume)"
 	}
-	if a.Needs() == "place" || a.Label() && !col.OfSeveral() {
-		if met, _, _, err := event.Meets(col.EventLog(), &a, 0, 0); err == nil && !met {
-			when += ", and " + unmet(a)
-		}
+	if unmet {
+		when += ", and " + meetsNothing(a)
 	}
 	if col.OfSeveral() {
 		when = "they take it in within two seconds"
@@ -106,8 +109,8 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	return err
 }
 
-// unmet is said of an act on what the log has not.
-func unmet(a event.Act) string {
+// meetsNothing is said of an act on what the log has not.
+func meetsNothing(a event.Act) string {
 	if a.Label() {
 		return "no page of this address has been fetched yet: it is done only if one has when the crawl takes it in"
 	}
