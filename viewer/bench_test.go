@@ -138,11 +138,11 @@ func BenchmarkLookForMore(b *testing.B) {
 			}
 		}
 	}
-	found, _, err := Find(dir)
-	if err != nil || len(found) != 6 {
+	found, err := Find(dir)
+	if err != nil || len(found.Collections) != 6 {
 		b.Fatal(found, err)
 	}
-	d := serve(b, found...)
+	d := serve(b, found.Collections...)
 	d.folders = []string{dir}
 	for b.Loop() {
 		d.lookForMore()

@@ -11,32 +11,44 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 )
 
-// Find returns the collections at dir: itself, or those in the folders below it; several
-// tells that it is the latter, and that others may begin there.
-func Find(dir string) (found []collection.Collection, several bool, err error) {
+// Found are the collections at a folder.
+type Found struct {
+	Collections []collection.Collection
+	Several     bool     // they are in the folders below it, and others may begin there
+	Others      []string // the names of the folders below it that hold none
+}
+
+// Find returns the collections at dir: itself, or those in the folders below it.
+func Find(dir string) (Found, error) {
 	c, err := collection.Open(dir)
 	if err == nil {
-		return []collection.Collection{c}, false, nil
+		return Found{Collections: []collection.Collection{c}}, nil
 	}
 	if !errors.Is(err, collection.ErrNone) {
-		return nil, false, err
+		return Found{}, err
 	}
-	found, errRead := below(dir, nil)
+	found, others, errRead := below(dir, nil)
 	switch {
 	case errRead != nil:
-		return nil, false, err
+		return Found{}, err
 	case len(found) == 0:
-		return nil, false, fmt.Errorf("%w, and neither do the folders in it", err)
+		return Found{}, fmt.Errorf("%w, and neither do the folders in it", err)
 	}
-	return found, true, nil
+	f := Found{Collections: found, Several: true}
+	for _, e := range others {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
+			f.Others = append(f.Others, e.Name())
+		}
+	}
+	return f, nil
 }
 
 // below are the collections in the folders of dir, by name, without those whose whole path
-// is known.
-func below(dir string, known map[string]bool) (found []collection.Collection, err error) {
+// is known. others hold none, as far as they are folders.
+func below(dir string, known map[string]bool) (found []collection.Collection, others []os.DirEntry, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	whole := absolute(dir)
 	for _, e := range entries {
@@ -45,9 +57,11 @@ func below(dir string, known map[string]bool) (found []collection.Collection, er
 		}
 		if c, err := collection.Open(filepath.Join(dir, e.Name())); err == nil {
 			found = append(found, c)
+		} else {
+			others = append(others, e)
 		}
 	}
-	return found, nil
+	return found, others, nil
 }
 
 // restAfterLook is the rest after a look for crawls, in times that the look took: so the looks
@@ -74,7 +88,7 @@ func (s *Server) lookForMore() {
 		known[c.at] = true
 	}
 	for _, dir := range s.folders {
-		found, err := below(dir, known)
+		found, _, err := below(dir, known)
 		if err != nil {
 			continue // it may come back
 		}

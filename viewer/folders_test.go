@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,21 +223,21 @@ func TestCrawlsThatBeginLater(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := Find(dir); err == nil || !strings.Contains(err.Error(), "and neither do the folders in it") {
+	if _, err := Find(dir); err == nil || !strings.Contains(err.Error(), "and neither do the folders in it") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	begin("first")
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "notes"), 0o755), os.WriteFile(filepath.Join(dir, "list.txt"), []byte("bees"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	found, several, err := Find(dir)
-	if err != nil || len(found) != 1 || !several {
-		t.Fatalf("found %v, several: %v, %v", found, several, err)
+	found, err := Find(dir)
+	if err != nil || len(found.Collections) != 1 || !found.Several || !slices.Equal(found.Others, []string{"notes"}) {
+		t.Fatalf("found %+v, %v", found, err)
 	}
-	if _, several, err := Find(found[0].Dir()); several || err != nil {
-		t.Errorf("the folder of a crawl holds several: %v, %v", several, err)
+	if one, err := Find(found.Collections[0].Dir()); one.Several || len(one.Others) > 0 || err != nil {
+		t.Errorf("the folder of a crawl holds several: %+v, %v", one, err)
 	}
-	d := serveWith(t, Options{Collections: found, Folders: []string{dir, filepath.Join(dir, "gone")}})
+	d := serveWith(t, Options{Collections: found.Collections, Folders: []string{dir, filepath.Join(dir, "gone")}})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.http.URL+"/api/crawls/1/changes", nil)
 	if err != nil {
 		t.Fatal(err)

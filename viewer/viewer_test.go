@@ -491,11 +491,11 @@ func TestChanges(t *testing.T) {
 // shown as well.
 func TestFind(t *testing.T) {
 	col := crawled(t, bees(), "https://bees.test/")
-	list, _, err := Find(filepath.Dir(col.Dir()))
-	if err != nil || len(list) != 1 || list[0].Dir() != col.Dir() {
+	f, err := Find(filepath.Dir(col.Dir()))
+	if list := f.Collections; err != nil || len(list) != 1 || list[0].Dir() != col.Dir() {
 		t.Errorf("%v %v", list, err)
 	}
-	if _, _, err := Find(t.TempDir()); !errors.Is(err, collection.ErrNone) {
+	if _, err := Find(t.TempDir()); !errors.Is(err, collection.ErrNone) {
 		t.Error(err)
 	}
 	files, err := col.ArchiveFiles()

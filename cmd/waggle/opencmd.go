@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -14,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/internal/notice"
 	"github.com/waggle-crawler/waggle/lab"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/viewer/start"
@@ -61,7 +63,7 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 	var folders []string
 	begin := start.Options{Dir: ".", Documents: docs, Note: func(line string) { fmt.Fprintln(std.err, line) }}
 	for _, dir := range c.Dirs {
-		list, several, err := viewer.Find(dir)
+		f, err := viewer.Find(dir)
 		if col := collection.At(dir); err != nil && len(c.Dirs) == 1 && !col.Begun() && col.Usable() == nil {
 			whole, err := filepath.Abs(dir)
 			if err != nil {
@@ -74,9 +76,12 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 		if err != nil {
 			return exit{exitUsage, err}
 		}
-		found = append(found, list...)
-		if several {
+		found = append(found, f.Collections...)
+		if f.Several {
 			folders = append(folders, dir)
+		}
+		if len(f.Others) > 0 {
+			fmt.Fprintln(std.err, notShown(dir, f.Others))
 		}
 	}
 	var fields *watch.FieldFile
@@ -129,6 +134,24 @@ func (c *openCmd) labCurves() (func(crawl string) viewer.LabCurve, error) {
 		}
 		return viewer.LabCurve{Web: got.Web, Pages: got.Points, Relevant: got.Hits, Crawls: got.Crawls}
 	}, nil
+}
+
+// notShown names folders in dir that hold no crawl, the first of many.
+func notShown(dir string, names []string) string {
+	const most = 5
+	var shown []string
+	for _, name := range names[:min(most, len(names))] {
+		shown = append(shown, terminal.Untrusted(name, 60))
+	}
+	list := strings.Join(shown, ", ")
+	if n := len(names) - most; n > 0 {
+		list += " and " + terminal.Count(n, "other")
+	}
+	hold, are := "hold", "are"
+	if len(names) == 1 {
+		hold, are = "holds", "is"
+	}
+	return fmt.Sprintf("%s in %s %s no crawl, and %s not shown until one begins there: %s", terminal.Count(len(names), "folder"), event.Line(dir), hold, are, list)
 }
 
 // indexing is when an index is made, by the flag --index; nil = it was not given.
