@@ -29,6 +29,7 @@ func TestActivityInChromium(t *testing.T) {
 	b := chromium.Open(t)
 	b.Resize(1280, 1600, false)
 	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector(".key")?.textContent.includes("relevant, or more")`) // a small host has a higher share than the scale
 	b.Until(`["waiting for robots.txt", "waiting for a slow host", "4 of 8 fetches under way", "no host is due yet", "The next host is due in", "40.0", "slow.test"].every(x => document.querySelector("[aria-labelledby=activity-title]")?.textContent.includes(x))`)
 	b.Shoot("activity-1280")
 	b.Resize(320, 1600, true)

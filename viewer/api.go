@@ -371,7 +371,10 @@ func (c *crawl) serveExplain(r *http.Request, q *query) (any, error) {
 
 // makeIndex has the index made; the state of the crawl tells how far it is.
 func makeIndex(c *crawl, w http.ResponseWriter, _ *http.Request) {
-	c.MakeIndex()
+	if err := c.MakeIndex(); err != nil {
+		writeError(w, http.StatusConflict, err)
+		return
+	}
 	writeJSON(w, http.StatusOK, struct{}{})
 }
 

@@ -187,6 +187,9 @@ func TestCurvesInChromium(t *testing.T) {
 			b.Shoot(fmt.Sprintf("curves-%d-%v", width, dark))
 		}
 	}
+	d.crawls[1].With(func(f *figures.Crawl) { // beyond its end the legend tells what the shorter crawl has
+		b.Until(fmt.Sprintf(`[...document.querySelectorAll(".u-legend .u-value")].at(-1).textContent === "%d in its %d pages"`, f.Figures().Relevant, f.Pages()))
+	})
 	b.Eval(`void(document.querySelector(".astable").open = true)`)
 	n := 0
 	d.crawls[0].With(func(f *figures.Crawl) { n = f.Pages() })

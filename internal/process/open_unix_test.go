@@ -95,7 +95,7 @@ type shownState struct {
 	Running  bool
 	Error    string
 	Activity *struct{ Busy int }
-	Index    struct{ Error string }
+	Index    struct{ Error, Closed string }
 	Figures  struct {
 		Pages int
 		Ended event.Ending
@@ -229,10 +229,10 @@ func TestPageOfFolderToRead(t *testing.T) {
 	if got := page.text("crawls/1/acts", `{"do":"budget","pages":20}`); !strings.Contains(got, "the user who runs waggle open may not do that") {
 		t.Errorf("an act: %s", got)
 	}
-	if got := page.text("crawls/1/index", `{}`); !strings.HasPrefix(got, "20") {
+	page.until("no index", func(s *shownState) bool { return strings.Contains(s.Index.Closed, "may not write") })
+	if got := page.text("crawls/1/index", `{}`); !strings.HasPrefix(got, "409 ") || !strings.Contains(got, "may not write in "+dir) || !strings.Contains(got, "waggle search") {
 		t.Errorf("to make the index: %s", got)
 	}
-	page.until("no index", func(s *shownState) bool { return strings.Contains(s.Index.Error, "cannot be written") })
 	if after := list(); after != before {
 		t.Errorf("the folder was\n%s\nand is\n%s", before, after)
 	}

@@ -3,11 +3,13 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/index"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -32,19 +34,48 @@ type IndexState struct {
 	Indexed int    `json:"indexed,omitempty"` // pages, of those to index, while it is made
 	Pages   int    `json:"pages,omitempty"`
 	Error   string `json:"error,omitempty"` // why it is not there, or not whole
+	// Closed is why none can be made in the folder of the crawl; "" where that is not known.
+	Closed string `json:"closed,omitempty"`
 }
 
 // Index says when the index is made. It is called before Run.
 func (c *Crawl) Index(when Indexing) { c.search.when = when }
 
-// MakeIndex has Run make the index, as long as the crawl runs.
-func (c *Crawl) MakeIndex() {
+// lookWhetherClosed notes whether an index can be made in the folder of the crawl.
+func (c *Crawl) lookWhetherClosed() {
+	dir := index.Dir(c.col)
+	if !folder.Exists(dir) {
+		dir = c.col.Dir()
+	}
+	why := ""
+	if err := folder.Writable(dir); closed(err) {
+		why = "the user who runs waggle open may not write in " + event.Line(dir)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.search.state.Closed != why {
+		c.search.state.Closed = why
+		c.tell()
+	}
+}
+
+// closed tells whether an error is that of a folder that may not be written.
+func closed(err error) bool { return errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) }
+
+// MakeIndex has Run make the index, as long as the crawl runs. The error says why that cannot be.
+func (c *Crawl) MakeIndex() error {
+	c.lookWhetherClosed()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if why := c.search.state.Closed; why != "" {
+		dir := event.Line(c.col.Dir())
+		return fmt.Errorf("%s: open a copy of the crawl, or open it as a user who may; waggle index %s --index FOLDER makes an index elsewhere, which waggle search %[2]s --index FOLDER searches", why, dir)
+	}
 	if !c.search.state.Making {
 		c.search.asked, c.search.state.Error = true, ""
 		c.tell()
 	}
+	return nil
 }
 
 // wantsIndex tells whether the index is to be made now, and notes that it is.
@@ -54,7 +85,7 @@ func (c *Crawl) wantsIndex() bool {
 	defer c.mu.Unlock()
 	s := &c.search
 	switch {
-	case s.state.Making || s.failed && !s.asked || c.offset == 0:
+	case s.state.Closed != "", s.state.Making || s.failed && !s.asked || c.offset == 0:
 		return false
 	case s.asked, s.when == Always && (running || !s.made):
 	case s.when == WithRoom && running:
@@ -88,8 +119,8 @@ func (c *Crawl) makeIndex(ctx context.Context) {
 	s.state.Making, s.state.Indexed, s.state.Pages, s.made = false, 0, 0, true
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, index.ErrBusy): // another process makes it
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
-		s.failed, s.state.Error = true, "the folder of the crawl cannot be written; waggle index DIR --index FOLDER puts it elsewhere, for waggle search"
+	case closed(err):
+		s.failed, s.state.Error = true, "the folder of the crawl cannot be written: "+event.Line(err.Error())
 	default:
 		s.failed, s.state.Error = true, event.Line(err.Error())
 	}

@@ -96,6 +96,7 @@ func (c *Crawl) Run(ctx context.Context, every time.Duration) {
 	var indexing sync.WaitGroup
 	defer indexing.Wait()
 	for {
+		c.lookWhetherClosed()
 		c.lookForIndex() // before the log: whoever waits for the log can search then
 		c.read(ctx)
 		c.lookForActivity()

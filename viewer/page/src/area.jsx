@@ -74,7 +74,7 @@ export function Area({ hosts, crawl }) {
           </svg>
         )}
       </div>
-      <p class="key" aria-hidden="true"><span>0 %</span>{Array.from({ length: 11 }, (_, i) => <i key={i} class={"rate" + i} />)}<span>{percent(most)} relevant</span><span class="soft">Area: pages fetched</span></p>
+      <p class="key" aria-hidden="true"><span>0 %</span>{Array.from({ length: 11 }, (_, i) => <i key={i} class={"rate" + i} />)}<span>{percent(most)} relevant{items.some((h) => h.rate > most) && ", or more"}</span><span class="soft">Area: pages fetched</span></p>
     </>
   );
 }

@@ -39,7 +39,7 @@ export function Collection({ at, state }) {
             <ul class="plain">{data.changes.map((c) => <li key={c.at + c.setting + c.new}>{moment(c.at)}: <code>{c.setting}</code> from {c.old || "nothing"} to {c.new || "nothing"}</li>)}</ul>
           </>
         )}
-        {data && <pre class="file" tabIndex={0} aria-label="The job file">{data.job}</pre>}
+        {data && <pre class="file lines" tabIndex={0} aria-label="The job file">{data.job}</pre>}
       </section>
     </div>
   );

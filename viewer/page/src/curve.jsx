@@ -36,6 +36,9 @@ export function at(curve, pages) {
 // beside them the relevant pages of another crawl, which has a name.
 export function Curve({ curve, beside, name }) {
   const columns = () => [curve.pages, curve.relevant, curve.recent, ...(beside ? [curve.pages.map((n) => at(beside, n))] : [])];
+  const other = useRef(); // of the legend, which is asked later
+  other.current = beside;
+  const ended = () => (other.current?.pages.length ? `${number(other.current.relevant.at(-1))} in its ${number(other.current.pages.at(-1))} pages` : "");
   const box = useRef();
   const chart = useRef();
   const draw = () => {
@@ -61,7 +64,7 @@ export function Curve({ curve, beside, name }) {
         { label: "Pages", value: (u, v) => (v === null ? "" : number(v)) },
         { label: "Relevant", stroke: c.accent, width: 2.5, fill: c.accent + "22", value: (u, v) => (v === null ? "" : number(v)) },
         { label: "Of the last 200", scale: "share", stroke: c.second, width: 1.5, value: (u, v) => (v === null ? "" : percent(v)) },
-        ...(beside ? [{ label: "Relevant, " + name, stroke: c.text, width: 2, dash: [6, 4], value: (u, v) => (v === null ? "" : number(Math.round(v))) }] : []),
+        ...(beside ? [{ label: "Relevant, " + name, stroke: c.text, width: 2, dash: [6, 4], value: (u, v) => (v === null ? ended() : number(Math.round(v))) }] : []),
       ],
     }, columns(), box.current);
   };

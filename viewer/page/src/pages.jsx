@@ -3,7 +3,7 @@ import { post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, percent, quoted, size } from "./format.js";
 import { Pager } from "./now.jsx";
 import { go, read, to } from "./route.js";
-import { useLabels } from "./steer.jsx";
+import { tellPerson, useLabels } from "./steer.jsx";
 
 const perPage = 50;
 
@@ -114,11 +114,14 @@ function Marked({ spans }) {
 // IndexLine says how the index comes to be, or how far it is.
 function IndexLine({ index, dir, crawl }) {
   const [asked, setAsked] = useState(false);
-  const make = () => { setAsked(true); post(`crawls/${crawl}/index`, {}).catch(() => setAsked(false)); };
+  const make = () => { setAsked(true); post(`crawls/${crawl}/index`, {}).catch((err) => { setAsked(false); tellPerson(err.message, true); }); };
   const far = index.pages ? `${number(index.indexed)} of ${count(index.pages, "page")}` : "";
   if (index.making && index.there && index.pages > 0 && index.indexed >= index.pages) return <p class="index soft" role="status">The index has all {count(index.pages, "page")} so far, and grows with the crawl.</p>;
   if (index.making) return <p class="index soft" role="status">The index is being made{far && `: ${far}`}.{!index.there && " Until then titles and addresses are searched."}</p>;
   if (index.there) return index.error ? <p class="index soft" role="status">The index is not whole: {index.error}</p> : null;
+  if (index.closed) return (
+    <p class="index soft" role="status">Titles and addresses are searched. To search the text of pages too an index is needed, and none can be made here: {index.closed}. Open a copy of the crawl, or open it as a user who may. Or in a shell: <code>waggle index {quoted(dir)} --index FOLDER</code>, then <code>waggle search {quoted(dir)} --index FOLDER WORDS</code></p>
+  );
   return (
     <p class="index soft" role="status">{index.error ? `The index: ${index.error} ` : "Titles and addresses are searched; with an index, the text of pages too. "}
       <button type="button" disabled={asked && !index.error} onClick={make}>Make the index</button> or in a shell: <code>waggle index {quoted(dir)}</code></p>

@@ -150,7 +150,7 @@ export function Start({ info, begun }) {
           {busy === "begin" && working}
           <details class="more"><summary>The job file</summary>
             <p class="soft">The same crawl, begun in a shell{checked?.command && <>: <code>{checked.command}</code></>}</p>
-            <pre class="file" tabIndex={0} aria-label="The job file">{checked?.job}</pre>
+            <pre class="file lines" tabIndex={0} aria-label="The job file">{checked?.job}</pre>
           </details>
         </section>
       </div>
