@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/waggle-crawler/waggle/event"
 )
@@ -102,11 +103,12 @@ type shownState struct {
 	}
 }
 
-// until reads the changes that the page is told until one is as wanted.
+// until reads the changes that the page is told until one is as wanted, for two minutes.
 func (o *servedPage) until(what string, is func(*shownState) bool) (last shownState) {
 	o.t.Helper()
 	got := o.ask("crawls/1/changes", "")
 	defer got.Body.Close()
+	defer time.AfterFunc(2*time.Minute, func() { got.Body.Close() }).Stop()
 	lines := bufio.NewScanner(got.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

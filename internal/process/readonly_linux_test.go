@@ -65,6 +65,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	if got := page.text("crawls/1/acts", `{"do":"pause"}`); !strings.Contains(got, "the user who runs waggle open may not do that") {
 		t.Errorf("an act: %s", got)
 	}
-	page.text("crawls/1/index", `{}`)
-	page.until("no index", func(s *shownState) bool { return strings.Contains(s.Index.Error, "cannot be written") })
+	if got := page.text("crawls/1/index", `{}`); !strings.HasPrefix(got, "409 ") || !strings.Contains(got, "may not write in") || !strings.Contains(got, "--index FOLDER") {
+		t.Errorf("an index: %s", got)
+	}
+	page.until("no index", func(s *shownState) bool { return strings.Contains(s.Index.Closed, "may not write in") })
 }
