@@ -10,8 +10,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/madecrawl"
-	"github.com/waggle-crawler/waggle/store"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // A round whose archive refers to the bodies of an earlier one is damaged where that is missing;
@@ -22,7 +20,7 @@ func TestVerifyMissingRounds(t *testing.T) {
 	first := madecrawl.Crawl(t, dir, "bees", site, "https://bees.test/")
 	madecrawl.Crawl(t, first.Round(1).Dir(), "bees", site, "https://bees.test/")
 	round := madecrawl.Crawl(t, first.Round(2).Dir(), "bees", site, "https://bees.test/")
-	asBefore(t, round)
+	madecrawl.AsBefore(t, first, round)
 	found := func(c collection.Collection) (damages, notes []string) {
 		v, err := c.Verify(t.Context(), nil)
 		if err != nil {
@@ -58,45 +56,5 @@ func TestVerifyMissingRounds(t *testing.T) {
 	}
 	if damages, _ := found(collection.At(elsewhere)); len(damages) != 1 || !strings.Contains(damages[0], "is not there") || !strings.Contains(damages[0], "put this folder where it was") {
 		t.Errorf("out of the folder of its crawl: %q", damages)
-	}
-}
-
-// asBefore makes of each page of a round one that is as the first crawl has it.
-func asBefore(t *testing.T, round collection.Collection) {
-	t.Helper()
-	var all []*web.Response
-	var known []collection.Known
-	for r, err := range round.Responses(nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Status == 200 {
-			r = collection.Revisited(r, r, &web.Revisit{NotModified: true, Head: r.Head, Record: r.Record, At: r.Started})
-			known = append(known, collection.Known{URL: r.URL})
-		}
-		all = append(all, r)
-	}
-	w, err := round.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.SaveKnown(known), w.Close(), os.RemoveAll(round.ArchiveDir())); err != nil {
-		t.Fatal(err)
-	}
-	a, err := store.Create(round.ArchiveDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range all {
-		record, err := a.Encode(web.Exchange{Candidate: web.Candidate{URL: r.URL}, Response: r, Page: &web.Page{URL: r.URL}})
-		if err == nil {
-			_, err = a.Append(record)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

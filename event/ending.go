@@ -37,8 +37,8 @@ func (e Ending) Words() string {
 	return Line(string(e)) // of another version
 }
 
-// WithMuted are the Words of a crawl with so many links that are kept while their places are
-// muted: that no link is left is not all then.
+// WithMuted returns Words, and where no link is left, how many links mutes keep out of the
+// frontier.
 func (e Ending) WithMuted(links int) string {
 	words := e.Words()
 	if e == FrontierEmpty && links > 0 {

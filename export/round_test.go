@@ -2,8 +2,6 @@ package export
 
 import (
 	"bytes"
-	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/madecrawl"
 	"github.com/waggle-crawler/waggle/store"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // roundOf crawls a site twice, and makes of each page of the second crawl one that is as it
@@ -26,48 +23,7 @@ func roundOf(t *testing.T) (first, round collection.Collection) {
 	dir := filepath.Join(t.TempDir(), "one")
 	first = madecrawl.Crawl(t, dir, "one", site, "https://bees.test/")
 	round = madecrawl.Crawl(t, first.Round(1).Dir(), "one", site, "https://bees.test/")
-	before := map[web.URL]*web.Response{}
-	for r, err := range first.Responses(nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		before[r.URL] = r
-	}
-	var again []*web.Response
-	var known []collection.Known
-	for r, err := range round.Responses(nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b := before[r.URL]; r.Status == http.StatusOK {
-			r = collection.Revisited(r, b, &web.Revisit{NotModified: true, Head: r.Head, Record: b.Record, At: b.Started})
-			known = append(known, collection.Known{URL: r.URL})
-		}
-		again = append(again, r)
-	}
-	w, err := round.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.SaveKnown(known), w.Close(), os.RemoveAll(round.ArchiveDir())); err != nil {
-		t.Fatal(err)
-	}
-	a, err := store.Create(round.ArchiveDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range again {
-		record, err := a.EncodeResponse(r)
-		if err == nil {
-			_, err = a.Append(record)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	madecrawl.AsBefore(t, first, round)
 	return first, round
 }
 

@@ -449,7 +449,7 @@ func (m *Member) Free(ctx context.Context, n int) error {
 	return err
 }
 
-// Enough tells whether there have been enough sessions to take shards.
+// Enough tells whether there have been enough workers to take shards, see Options.Least.
 func (m *Member) Enough() bool { return m.enough }
 
 // Leave ends the session, by which all its shards are free. Nothing may be asked of any host from
