@@ -11,10 +11,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Renderer makes of a response what a browser shows of it. It is safe for concurrent use; the
-// rendering is nil where no browser was to be had. The error is ctx's.
+// Renderer makes of a response what a browser shows of it. It is safe for concurrent use; of
+// pages that wait, those of links of higher priority go first. The rendering is nil where no
+// browser was to be had. The error is ctx's.
 type Renderer interface {
-	Render(ctx context.Context, r *web.Response) (*web.Rendering, error)
+	Render(ctx context.Context, r *web.Response, priority float64) (*web.Rendering, error)
 }
 
 // Render says which pages are rendered.
@@ -211,7 +212,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 			a.rendered = renderOutcome{counts: true, kind: kind}
 			return p, nil
 		}
-		release(func() { by, err = c.Renderer.Render(ctx, r) })
+		release(func() { by, err = c.Renderer.Render(ctx, r, a.Lease.Priority) })
 		if err != nil {
 			return nil, err
 		}
@@ -230,15 +231,39 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		}
 	}
 	now := contentOf(shown)
-	a.rendered.text = now.moreText(sent)
 	a.rendered.event = &event.Rendered{
 		Took: seconds(by.Took), SentWords: sent.words, Words: now.words, SentLinks: len(sent.links), Links: len(now.links),
 		Requests: by.Requests, Refused: by.Refused, Scrolls: by.Scrolls, Clicks: by.Clicks, Routes: by.Routes,
 		Ended: by.Ended, Detail: clip(by.Detail, 300), AsSent: by.Body == nil,
 		Again: max(by.Tries-1, 0),
 	}
+	if by.Body != nil && now.loses(sent, by.Ended) {
+		rest := *by // a recorded web keeps its own
+		rest.Body = nil
+		r.Rendering, a.rendered.event.AsSent = &rest, true
+		return p, nil
+	}
+	a.rendered.text = now.moreText(sent)
 	a.rendered.fresh = now.fresh(sent)
 	return shown, nil
+}
+
+// loses tells whether a page that was rendered has less than was sent, and adds nothing, or was
+// ended before all of it was read: the browser reads a document from its beginning, and stands
+// still at a script. A page whose script leads elsewhere is no such page.
+func (s content) loses(sent content, ended web.Reason) bool {
+	if s.words >= sent.words && len(s.links) >= len(sent.links) {
+		return false
+	}
+	if ended != "" && ended != web.ReasonRenderMoved {
+		return !s.moreText(sent)
+	}
+	for u := range s.links {
+		if !sent.links[u] {
+			return false
+		}
+	}
+	return !s.moreText(sent)
 }
 
 // isHTML tells whether a browser shows a response as a page: not a document that was made

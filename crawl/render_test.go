@@ -24,7 +24,7 @@ type scripts struct {
 	given []string
 }
 
-func (s *scripts) Render(_ context.Context, r *web.Response) (*web.Rendering, error) {
+func (s *scripts) Render(_ context.Context, r *web.Response, _ float64) (*web.Rendering, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	address := strings.TrimPrefix(r.URL.String(), "http://")
@@ -237,7 +237,7 @@ func TestRendered(t *testing.T) {
 			cr := newCrawl(t, w, 1)
 			cr.Policy.Render = c.policy
 			if c.record {
-				cr.Fetcher = withRenderings{w, shown}
+				cr.Fetcher = withRendering{w, &web.Rendering{Body: []byte(shown)}}
 			} else {
 				cr.Renderer = &scripts{docs: map[string]string{"h0.example/1": shown}}
 			}
@@ -262,20 +262,6 @@ func TestRendered(t *testing.T) {
 			}
 		})
 	}
-}
-
-// withRenderings answers with the rendering that a recorded web holds.
-type withRenderings struct {
-	mapWeb
-	shown string
-}
-
-func (w withRenderings) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	r, err := w.mapWeb.Fetch(ctx, u)
-	if err == nil && r.Status == 200 {
-		r.Rendering = &web.Rendering{Body: []byte(w.shown)}
-	}
-	return r, err
 }
 
 // What pages may ask for.
@@ -308,4 +294,78 @@ func TestScopeAsks(t *testing.T) {
 			t.Errorf("%s, reach %q: %q, want %q", c.asked, c.scope.Reach, got, c.want)
 		}
 	}
+}
+
+// A rendering that adds nothing and has less, or that was cut short and has less, is left aside:
+// the page is as it was sent.
+func TestRenderingThatLoses(t *testing.T) {
+	sent := "<title>1</title>" + script + words(60) + links(12)
+	short := "<title>2</title>" + words(40)
+	for _, c := range []struct {
+		name, shown string
+		ended       web.Reason
+		want        string // title, words and links found; as sent?
+	}{
+		{"an empty document", "<title>2</title>", web.ReasonRenderRequests, "1, 11 links, as sent"},
+		{"an empty document, and nothing is wrong", "<title>2</title>", "", "1, 11 links, as sent"},
+		{"fewer links", "<title>2</title>" + words(60) + links(11), "", "1, 11 links, as sent"},
+		{"the same", "<title>2</title>" + words(60) + links(12), "", "2, 11 links, as rendered"},
+		{"other links, and fewer", short + `<a href="/new">new</a>`, "", "2, 1 links, as rendered"},
+		{"cut short, other links, and fewer", short + `<a href="/new">new</a>`, web.ReasonRenderCPU, "1, 11 links, as sent"},
+		{"cut short, and more", "<title>2</title>" + words(120) + links(12), web.ReasonRenderCPU, "2, 11 links, as rendered"},
+		{"a script leads elsewhere", "<title>2</title>" + `<a href="/new">new</a>`, web.ReasonRenderMoved, "2, 1 links, as rendered"},
+	} {
+		for _, record := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, of a record: %t", c.name, record), func(t *testing.T) {
+				w := mapWeb{"h0.example/1": sent}
+				cr := newCrawl(t, w, 1)
+				cr.Policy.Render = crawl.RenderAlways
+				made := &web.Rendering{Body: []byte(c.shown), Ended: c.ended}
+				cr.Renderer = oneRendering{made}
+				if record {
+					cr.Renderer, cr.Fetcher = nil, withRendering{w, made}
+				}
+				var got string
+				cr.Listen = func(e event.Event) {
+					if f, ok := e.(event.Fetched); ok && got == "" {
+						how := "as rendered"
+						if f.Rendered == nil || f.Rendered.AsSent {
+							how = "as sent"
+						}
+						got = fmt.Sprintf("%s, %d links, %s", f.Title, f.Links, how)
+					}
+				}
+				if _, err := cr.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				if string(made.Body) != c.shown {
+					t.Error("the rendering of the record was changed")
+				}
+			})
+		}
+	}
+}
+
+// oneRendering is a renderer that makes the same of each page.
+type oneRendering struct{ made *web.Rendering }
+
+func (o oneRendering) Render(context.Context, *web.Response, float64) (*web.Rendering, error) {
+	return o.made, nil
+}
+
+// withRendering answers with a rendering that a recorded web holds.
+type withRendering struct {
+	mapWeb
+	made *web.Rendering
+}
+
+func (w withRendering) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	r, err := w.mapWeb.Fetch(ctx, u)
+	if err == nil && r.Status == 200 {
+		r.Rendering = w.made
+	}
+	return r, err
 }

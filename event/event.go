@@ -201,7 +201,8 @@ type Rendered struct {
 	Clicks  int `json:"clicks,omitempty"`
 	Routes  int `json:"routes,omitempty"`
 	// Ended says why the browser ended the page before it was done, and Detail more of that.
-	// AsSent tells that the browser brought no document: the page is as it was sent.
+	// AsSent tells that the page is as it was sent: the browser brought no document, or one that
+	// had less of the page and added nothing.
 	Ended  web.Reason `json:"ended,omitempty"`
 	Detail string     `json:"detail,omitempty"`
 	AsSent bool       `json:"as_sent,omitempty"`

@@ -48,7 +48,7 @@ func (n heldNames) LookupNetIP(ctx context.Context, _, host string) ([]netip.Add
 // heldBrowser renders nothing before it is closed.
 type heldBrowser chan struct{}
 
-func (b heldBrowser) Render(ctx context.Context, _ *web.Response) (*web.Rendering, error) {
+func (b heldBrowser) Render(ctx context.Context, _ *web.Response, _ float64) (*web.Rendering, error) {
 	select {
 	case <-b:
 		return nil, nil

@@ -62,11 +62,11 @@ type browsers struct {
 }
 
 // Render is for crawl.Renderer.
-func (b *browsers) Render(ctx context.Context, r *web.Response) (*web.Rendering, error) {
+func (b *browsers) Render(ctx context.Context, r *web.Response, priority float64) (*web.Rendering, error) {
 	err := b.absent
 	if err == nil {
 		var by *web.Rendering
-		if by, err = b.pool.Render(ctx, r); err == nil {
+		if by, err = b.pool.Render(ctx, r, priority); err == nil {
 			return by, nil
 		}
 	}

@@ -94,7 +94,7 @@ func TestInwardInBrowser(t *testing.T) {
 		const end = () => { ended++; document.title = ended + " ended, " + reached + " reached" };
 		const ask = u => { try { fetch(u, {mode: "no-cors"}).then(r => { if (!r.url.startsWith("http://public.test/")) reached++; end() }, end) } catch (e) { end() } };
 		` + script.String() + `</script>`
-	r, err := pool.Render(t.Context(), &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Raw: []byte(body), Body: []byte(body)})
+	r, err := pool.Render(t.Context(), &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Raw: []byte(body), Body: []byte(body)}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -350,7 +350,7 @@ func TestRenderRecall(t *testing.T) {
 // noGain is a renderer to which pages are as they were sent.
 type noGain struct{}
 
-func (noGain) Render(_ context.Context, r *web.Response) (*web.Rendering, error) {
+func (noGain) Render(_ context.Context, r *web.Response, _ float64) (*web.Rendering, error) {
 	return &web.Rendering{Body: r.Body}, nil
 }
 

@@ -23,7 +23,7 @@ func TestCookies(t *testing.T) {
 		{"http://b.a.example/", "found seen=1<", "seen=1; made=by a script; hidden=mine"},
 		{"http://b.example/", "found <", "made=by a script; hidden=mine"},
 	} {
-		r, err := p.Render(t.Context(), page(c.page, head+script))
+		r, err := p.Render(t.Context(), page(c.page, head+script), 0)
 		if err != nil || !strings.Contains(string(r.Body), c.found) {
 			t.Errorf("%s: %v, %+v\n%s\nwant %s", c.page, err, r, r.Body, c.found)
 		}

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -38,6 +39,7 @@ func TestHostile(t *testing.T) {
 		{name: "endless document", script: `for (let i = 0; i < 5000; i++) document.body.insertAdjacentHTML("beforeend", "<p>" + "x".repeat(100))`, ended: []web.Reason{web.ReasonRenderSize}, want: "xxx"},
 		{name: "a download", script: `const a = document.createElement("a"); a.href = URL.createObjectURL(new Blob(["x"])); a.download = "x.exe"; document.body.append(a); a.click()`, ended: []web.Reason{web.ReasonRenderDownload}},
 		{name: "a flood of requests", script: `for (let i = 0; i < 1000; i++) fetch("/x" + i)`, ended: []web.Reason{web.ReasonRenderRequests}},
+		{name: "more parts than it may have", script: `</script>` + parts(30) + `<p>the end</p><script>`, want: "the end", refused: map[web.Reason]int{web.ReasonRenderRequests: 10}},
 		{name: "another page", script: `location = "/elsewhere?x=1"`, ended: []web.Reason{web.ReasonRenderMoved}, want: `<meta http-equiv="refresh" content="0; url=https://a.example/elsewhere?x=1">`},
 		{name: "itself again", script: `location.reload()`, ended: []web.Reason{web.ReasonRenderMoved}},
 		{name: "a form", script: `document.body.innerHTML += "<form method=post action=/buy></form>"; document.forms[0].submit()`, ended: []web.Reason{web.ReasonRenderMoved}},
@@ -51,6 +53,14 @@ func TestHostile(t *testing.T) {
 		{name: "the whole screen", script: `document.body.requestFullscreen().catch(() => document.body.append("no screen"))`, want: "no screen"},
 		{name: "permissions", script: `Notification.requestPermission(); navigator.mediaDevices?.getUserMedia({video: true}); navigator.geolocation.getCurrentPosition(() => 0, () => document.body.append(" no place"))`, want: " no place"},
 	})
+}
+
+// parts are scripts with addresses of their own.
+func parts(n int) (s string) {
+	for i := range n {
+		s += fmt.Sprintf(`<script src="/part%d.js"></script>`, i)
+	}
+	return s
 }
 
 // anyEnd are the ways in which a page ends that takes too much.
@@ -92,7 +102,7 @@ func testHostile(t *testing.T, limit time.Duration, list []hostile) {
 	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {
 			s.asked = nil
-			r, err := p.Render(t.Context(), page("https://a.example/", head+"<p>as sent</p><script>"+c.script+"</script>"))
+			r, err := p.Render(t.Context(), page("https://a.example/", head+"<p>as sent</p><script>"+c.script+"</script>"), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +130,7 @@ func testHostile(t *testing.T, limit time.Duration, list []hostile) {
 		})
 	}
 	p.SetTime(5 * time.Minute) // an honest page may take longer than a greedy one where the machine is busy
-	r, err := p.Render(t.Context(), page("https://a.example/", head+`<script>document.body.append("as " + "ever")</script>`))
+	r, err := p.Render(t.Context(), page("https://a.example/", head+`<script>document.body.append("as " + "ever")</script>`), 0)
 	if err != nil || !strings.Contains(string(r.Body), "as ever") {
 		t.Errorf("a page after them: %v, %+v", err, r)
 	}

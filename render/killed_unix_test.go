@@ -62,7 +62,7 @@ func TestKilledBrowser(t *testing.T) {
 					t.Fatal(err)
 				}
 			})
-			r, err := p.Render(t.Context(), page("http://a.example/", head+`<script>fetch("/a.json").then(r => r.json()).then(t => document.body.append(t))</script>`))
+			r, err := p.Render(t.Context(), page("http://a.example/", head+`<script>fetch("/a.json").then(r => r.json()).then(t => document.body.append(t))</script>`), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestKilledBrowser(t *testing.T) {
 			if len(r.Resources) != len(s.asked) || len(s.asked) != c.tries {
 				t.Errorf("%d requests, kept are %+v", len(s.asked), r.Resources)
 			}
-			next, err := p.Render(t.Context(), page("http://b.example/", head+`<script>document.body.append("as " + "ever")</script>`))
+			next, err := p.Render(t.Context(), page("http://b.example/", head+`<script>document.body.append("as " + "ever")</script>`), 0)
 			if err != nil || next.Tries != 1 || !strings.Contains(string(next.Body), "as ever") {
 				t.Errorf("the next page: %v, %+v", err, next)
 			}

@@ -72,7 +72,7 @@ func TestNoNetwork(t *testing.T) {
 				p.Online()
 			}
 			for range 2 { // the second time waits for what the first may still do
-				r, err := p.Render(t.Context(), page("https://a.example/", body))
+				r, err := p.Render(t.Context(), page("https://a.example/", body), 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +109,7 @@ func TestSameBytes(t *testing.T) {
 			r, err := p.Render(t.Context(), page("https://a.example/", head+`<script>
 				const say = x => document.body.append(x + "\n");
 				say(new Date().toISOString()); say(Math.random()); setTimeout(() => say(Math.random() + " after " + Math.round(performance.now() / 100)), 2000);
-				fetch("/data.json").then(r => r.text()).then(say); setInterval(() => document.title = Date.now(), 100)</script>`))
+				fetch("/data.json").then(r => r.text()).then(say); setInterval(() => document.title = Date.now(), 100)</script>`), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -145,7 +145,7 @@ const mostTries = 3
 // first page needs it. Safe for concurrent use.
 type Pool struct {
 	o     Options
-	slots chan *slot // those that have no page
+	turns *turns
 	cache *cache
 
 	mu     sync.Mutex
@@ -190,18 +190,13 @@ func New(o Options) (*Pool, error) {
 		}
 		o.Program = program
 	}
-	p := &Pool{o: o, slots: make(chan *slot, o.Browsers), cache: newCache()}
-	for range o.Browsers {
-		p.slots <- &slot{}
-	}
-	return p, nil
+	return &Pool{o: o, turns: newTurns(o.Browsers), cache: newCache()}, nil
 }
 
 // Close ends the browsers. It is called when every Render has returned.
 func (p *Pool) Close() error {
 	var errs []error
-	for range p.o.Browsers {
-		s := <-p.slots
+	for _, s := range p.turns.free {
 		if s.browser != nil {
 			errs = append(errs, s.browser.Close())
 		}
@@ -211,26 +206,24 @@ func (p *Pool) Close() error {
 
 // Try starts a browser, so that what is wrong is known before the first page.
 func (p *Pool) Try(ctx context.Context) error {
-	select {
-	case s := <-p.slots:
-		defer func() { p.slots <- s }()
-		return p.ready(ctx, s)
-	case <-ctx.Done():
-		return ctx.Err()
+	s, err := p.turns.take(ctx, 0)
+	if err != nil {
+		return err
 	}
+	defer p.turns.put(s)
+	return p.ready(ctx, s)
 }
 
-// Render renders the page that a server sent. Whatever the page does, there is a
-// rendering, if only one that says how it ended. The error is a *web.Failure of
-// web.ReasonBrowser where there is no browser, or ctx's.
-func (p *Pool) Render(ctx context.Context, r *web.Response) (*web.Rendering, error) {
-	var s *slot
-	select {
-	case s = <-p.slots:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// Render renders the page that a server sent. Of pages that wait for a browser the one of the
+// highest priority is next, but for every fourth turn, which goes to the one that has waited
+// longest. Whatever the page does, there is a rendering, if only one that says how it ended. The
+// error is a *web.Failure of web.ReasonBrowser where there is no browser, or ctx's.
+func (p *Pool) Render(ctx context.Context, r *web.Response, priority float64) (*web.Rendering, error) {
+	s, err := p.turns.take(ctx, priority)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { p.slots <- s }()
+	defer p.turns.put(s)
 	var asked []web.Resource // in vain
 	var before *web.Rendering
 	for try := 1; ; try++ {

@@ -240,7 +240,7 @@ func TestRender(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.asked = nil
-			r, err := p.Render(t.Context(), page("http://a.example/", c.body))
+			r, err := p.Render(t.Context(), page("http://a.example/", c.body), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

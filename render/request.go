@@ -75,7 +75,9 @@ func (p *page) request(e devtools.Event) {
 }
 
 // mostAsks is how many requests a page may make, answered with what it was given before or
-// refused, for each that may be fetched: a page that polls asks without end.
+// refused, for each that may be fetched: a page that polls asks without end. One that needs more
+// than may be fetched is shown without the rest, as a page is where a script cannot be reached. To
+// end it at the first would leave a document that was read no further than its head.
 const mostAsks = 10
 
 // fetchedTypes are what scripts need.
@@ -134,11 +136,8 @@ func (p *page) resource(q *paused) {
 		p.refuse(why)
 		p.mu.Unlock()
 		p.fail(q, "BlockedByClient")
-		switch {
-		case asks:
+		if asks {
 			p.end(why, "it asks more than %d times", mostAsks*o.Limits.Requests)
-		case why == web.ReasonRenderRequests:
-			p.end(why, "it asks for more than %d things, or for more than %d MiB", o.Limits.Requests, o.Limits.Bytes>>20)
 		}
 		return
 	}

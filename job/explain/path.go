@@ -90,7 +90,10 @@ func settingValue(s string) string {
 func renderedBy(r *event.Rendered) string {
 	s := fmt.Sprintf("A browser rendered it in %s: %s and %s, where %s and %s were sent", terminal.Span(time.Duration(r.Took*float64(time.Second))),
 		terminal.Count(r.Words, "word"), terminal.Count(r.Links, "link"), terminal.Number(r.SentWords), terminal.Number(r.SentLinks))
-	if r.AsSent {
+	switch {
+	case r.AsSent && (r.Words < r.SentWords || r.Links < r.SentLinks):
+		s += ", so it is as it was sent"
+	case r.AsSent:
 		s = "A browser was to render it and brought no document, so it is as it was sent"
 	}
 	if r.Ended != "" {
