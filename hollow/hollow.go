@@ -177,7 +177,8 @@ func Reason(p *web.Page) web.Reason {
 		}
 	}
 	title, headings := titleParts(p.Title), headingParts(p)
-	said := &sayings{page: p, terms: terms, title: title, sure: sureParts(p.Title, title, headings), headings: headings, running: runningWords(p)}
+	said := &sayings{page: p, terms: terms, title: title, headings: headings, running: runningWords(p)}
+	said.sure, said.notice = sureParts(p.Title, title, headings)
 	if terms < maxBegging || p.Password || said.running >= minArticle { // what looks at them wants few terms, a field, or more than a title
 		said.openings = openingsOf(p, headings)
 		said.texts = slices.DeleteFunc(slices.Clone(said.openings), func(text string) bool { return slices.Contains(headings, text) })
@@ -196,6 +197,7 @@ type sayings struct {
 	terms    int32
 	title    []string // parts
 	sure     []string // those of title that may stand for the whole page
+	notice   string   // the one that does so only where the page says nothing else
 	headings []string
 	openings []string // beginnings of leaves
 	texts    []string // of these, those that are no heading
@@ -248,6 +250,9 @@ func (k *kind) titled(s *sayings, field, begun bool) bool {
 	}
 	if !(k.sole && len(s.headings) > 1) {
 		parts = slices.Concat(parts, s.headings)
+	}
+	if s.running == 0 && s.terms < maxTelling && k.named(s.notice) {
+		return true
 	}
 	return slices.ContainsFunc(parts, func(part string) bool {
 		words := wordsIn(part)
@@ -407,16 +412,22 @@ func titleParts(title string) (parts []string) {
 }
 
 // sureParts are those of the parts of a title that may stand for the whole page. A heading that
-// repeats all of them is the title of a text, as is what stands behind a colon and is longer than
-// the name of a site; a number before it is that of an error.
-func sureParts(title string, parts, headings []string) []string {
+// repeats all of them is the title of a text. What stands behind a colon and is longer than most
+// names of sites may be one, too; a number before it is that of an error. What stands before such a
+// colon is the notice, which counts on a page without a text of its own, and without a heading that
+// says that the rest is its title.
+func sureParts(title string, parts, headings []string) (sure []string, notice string) {
 	if whole := tidy(title); slices.Contains(headings, whole) {
-		return []string{whole}
+		return []string{whole}, ""
 	}
-	if before, behind, ok := strings.Cut(title, ": "); ok && wordsIn(behind) >= minSubject && !strings.ContainsAny(before, "0123456789") {
-		return titleParts(behind)
+	before, behind, ok := strings.Cut(title, ": ")
+	if !ok || wordsIn(behind) < minSubject || strings.ContainsAny(before, "0123456789") {
+		return parts, ""
 	}
-	return parts
+	if !slices.Contains(headings, tidy(behind)) {
+		notice = tidy(before)
+	}
+	return titleParts(behind), notice
 }
 
 // headingParts are the first headings, tidy, without empty ones.
