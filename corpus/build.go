@@ -104,9 +104,6 @@ func Build(ctx context.Context, dir string, src Source, o Options) (built Built,
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return Built{}, err
 	}
-	if err := removeRemains(dir); err != nil {
-		return Built{}, err
-	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
 	if err != nil {
 		return Built{}, err
@@ -120,6 +117,9 @@ func Build(ctx context.Context, dir string, src Source, o Options) (built Built,
 			err = rest
 		}
 	}()
+	if err := removeRemains(dir, tmp); err != nil {
+		return Built{}, err
+	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return Built{}, err
 	}
@@ -145,8 +145,13 @@ const (
 	young    = 10 * time.Second // of such a file that another build may be about to lock
 )
 
-// removeRemains removes the folders of earlier builds of dir whose processes were killed.
-func removeRemains(dir string) error {
+// removeRemains removes the folders of earlier builds of dir whose processes were killed. How old they
+// are is told by the folder tmp of this build, so that one clock has dated all: that of the file system.
+func removeRemains(dir, tmp string) error {
+	own, err := os.Stat(filepath.Join(tmp, lockName))
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
 		return err
@@ -158,7 +163,7 @@ func removeRemains(dir string) error {
 		}
 		remains := filepath.Join(filepath.Dir(dir), e.Name())
 		made, err := os.Stat(filepath.Join(remains, lockName))
-		if err != nil || time.Since(made.ModTime()) < young || folder.Held(remains) {
+		if err != nil || own.ModTime().Sub(made.ModTime()) < young || folder.Held(remains) {
 			continue // of no build, or of one that runs
 		}
 		if err := os.RemoveAll(remains); err != nil {

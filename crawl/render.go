@@ -158,6 +158,7 @@ type renderOutcome struct {
 	counts bool // for the host
 	kind   renderKind
 	done   bool
+	absent bool             // it was to be rendered, and there was no browser
 	text   bool             // there is more of it
 	fresh  map[web.URL]bool // links that were not sent
 	event  *event.Rendered  // nil for a page that was not rendered
@@ -217,6 +218,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 			return nil, err
 		}
 		if by == nil {
+			a.rendered.absent = true
 			return p, nil
 		}
 		a.rendered = renderOutcome{counts: hints.scripts, kind: kind, done: true}

@@ -3,6 +3,7 @@ package crawl_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -262,6 +263,30 @@ func TestRendered(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A page for which no browser was to be had says so; one for which none was asked does not.
+func TestNoBrowser(t *testing.T) {
+	cr := newCrawl(t, mapWeb{"h0.example/1": `<a href="/2">2</a><div id="root"></div>` + script, "h0.example/2": "<p>plain"}, 1)
+	cr.Renderer = noBrowser{}
+	told := map[string]bool{}
+	cr.Listen = func(e event.Event) {
+		if f, ok := e.(event.Fetched); ok {
+			told[f.URL.Path()] = f.NoBrowser
+		}
+	}
+	if _, err := cr.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]bool{"/1": true, "/2": false}; !maps.Equal(told, want) {
+		t.Errorf("got %v, want %v", told, want)
+	}
+}
+
+type noBrowser struct{}
+
+func (noBrowser) Render(context.Context, *web.Response, float64) (*web.Rendering, error) {
+	return nil, nil
 }
 
 // What pages may ask for.

@@ -459,6 +459,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Truncated:  p.Truncated,
 		Cut:        a.Response.Truncated,
 		Rendered:   a.rendered.event,
+		NoBrowser:  a.rendered.absent,
 		Links:      len(p.Links),
 		Entries:    entries,
 		Dated:      dated,

@@ -75,6 +75,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		if e.Rendered != nil {
 			o.value("rendered", e.Rendered)
 		}
+		o.flag("no_browser", e.NoBrowser)
 		o.int("links", int64(e.Links))
 		o.optInt("entries", int64(e.Entries))
 		o.dated(e.Dated)

@@ -148,7 +148,10 @@ type Fetched struct {
 	// Rendered tells that a browser rendered the page, whose title, text and links are those
 	// of the rendering; nil for a page as it was sent.
 	Rendered *Rendered `json:"rendered,omitempty"`
-	Links    int       `json:"links"` // on the page, all
+	// NoBrowser tells that a browser was to render the page and none was to be had: the page is
+	// as it was sent.
+	NoBrowser bool `json:"no_browser,omitempty"`
+	Links     int  `json:"links"` // on the page, all
 	// Entries counts those of a sitemap or a feed that tell when pages of its registrable
 	// domain changed, and Dated are those of known pages.
 	Entries int       `json:"entries,omitempty"`

@@ -42,6 +42,8 @@ type Explanation struct {
 	BySite     bool
 	// Rendered is what rendering the page brought, nil where it was not rendered.
 	Rendered *Rendered
+	// NoBrowser is Fetched.NoBrowser.
+	NoBrowser bool
 	// Like is the page that it repeats, of a duplicate or a near-copy; Likeness is by how much
 	// a near-copy resembles it, in [0,1].
 	Like     web.URL
@@ -221,7 +223,7 @@ func (x *explainer) follow(e Event) {
 	case Fetched:
 		if e.URL == x.URL {
 			x.from = e.From
-			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered = Taken, e.Reason, "", e.Cut, e.Rendered
+			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered, x.NoBrowser = Taken, e.Reason, "", e.Cut, e.Rendered, e.NoBrowser
 			x.Directives, x.BySite = e.Directives, e.BySite
 			x.Like, x.Likeness, x.InPart = e.Like, e.Likeness, e.InPart()
 			if e.Reason == web.ReasonDuplicate {

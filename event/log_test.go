@@ -96,6 +96,7 @@ func drawEvent(t *rapid.T) Event {
 			BySite: yes.Draw(t, "by-site"), Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
 			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"),
 			Entries: n.Draw(t, "entries"), Dated: dated.Draw(t, "dated"),
+			NoBrowser: yes.Draw(t, "no-browser"),
 			Rendered: rapid.SampledFrom([]*Rendered{nil, {Took: 1.5, SentWords: 3, Words: 400, SentLinks: 1, Links: 20, Requests: 2,
 				Refused: map[web.Reason]int{web.ReasonRobots: 1, web.ReasonScope: 2}, Scrolls: 1, Ended: web.ReasonRenderTime, Detail: "<\u2028\"&", AsSent: true}}).Draw(t, "rendered"),
 		}

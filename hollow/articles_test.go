@@ -27,7 +27,13 @@ var articles = []struct {
 	{"", "Names that end", `<h1>Names that end</h1>` + essay("Who reads the words this domain has expired was late with a bill. After a month anybody may have the name.")},
 	{"", "Mot de passe oublié : une enquête", `<h1>Mot de passe oublié : une enquête</h1><p>Un lecteur sur trois oublie son mot de passe chaque mois.</p>`},
 	{"", "找不到页面: 图书馆如何保存失效的链接", `<h1>找不到页面: 图书馆如何保存失效的链接</h1><p>每个链接总有一天会失效，图书馆保存它的副本，供读者以后查阅。</p>`},
+	{"", "Page not found: how libraries archive dead links", `<h1>How libraries archive dead links</h1><video></video><p>12 minutes</p>`},
+	{"", "Bones of the old king not found: what the diggers say", `<p>Six pictures</p>`},
+	{"", "Just a moment: poems by twelve young writers", strings.Repeat("<p>It is late, and the light<p>stays on the sill<p>like bread", 6)},
 
+	{"soft-not-found", "Page not found: The Example College of Arts and Letters", `<p>Try the search.</p>`},
+	{"soft-not-found", "Page not found: Library of the Example College", `<a href=/>Home</a><a href=/books>Books</a><p>© Example College</p>`},
+	{"soft-not-found", "Seite nicht gefunden: Hochschule für Künste in Beispielstadt", ``},
 	{"soft-not-found", "Page not found", `<h1>Page not found</h1><p>The page you requested is not here. It may have been moved when the site was made anew last year, or the link that led you here may have a mistake in it. Please look at the list of sections above, or search for it by its words.</p>`},
 	{"soft-not-found", "404: This page could not be found", `<h1>404</h1><h2>This page could not be found.</h2>`},
 	{"soft-not-found", "Page not found: Example College", `<p>Try the search.</p>`},

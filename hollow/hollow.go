@@ -58,7 +58,7 @@ type kind struct {
 	terms  int32 // the page has fewer, each occurrence counted
 	// title are phrases of which one is a whole part of the title or a whole heading;
 	// nil = anything will do.
-	title []string
+	title map[string]bool
 	// sole says that a heading counts only where it is the only one, and certain that no article has
 	// such a title.
 	sole, certain bool
@@ -92,7 +92,7 @@ type kind struct {
 
 // kinds are asked in their order.
 var kinds = []kind{
-	{reason: web.ReasonBlocked, terms: maxBlocked, title: []string{
+	{reason: web.ReasonBlocked, terms: maxBlocked, title: set(
 		"just a moment", "attention required", "access denied", "access to this page has been denied",
 		"are you a robot", "are you human", "robot or human", "robot check", "security check", "human verification",
 		"verify you are human", "pardon our interruption", "ddos-guard", "checking your browser",
@@ -100,14 +100,14 @@ var kinds = []kind{
 		"access is denied", "verifying your browser", "verifying you are human", "security verification", "request rejected",
 		"the request could not be satisfied", "unusual traffic", "you are being rate limited", "web page blocked",
 		"zugriff verweigert", "accès refusé", "acceso denegado", "доступ запрещен", "доступ запрещён", "アクセスが拒否されました", "访问被拒绝",
-	}, few: maxBegging, notices: inOrder(
+	), few: maxBegging, notices: inOrder(
 		"please enable js and disable any ad blocker", "checking your browser", "verifying you are human", "verify you are human",
 		"verify that you are human", "please verify you are a human", "please verify that you are not a robot", "confirm you are not a robot",
 		"confirm that you are not a robot", "enable javascript and cookies to continue", "our systems have detected unusual traffic", "sorry, you have been blocked",
 		"you have been blocked", "performing security verification", "please complete the security check", "we have detected unusual activity",
 		"we've detected unusual activity", "as you were browsing something about your browser",
 	)},
-	{reason: web.ReasonNotFound, terms: maxNotFound, title: append(notFoundTitles(),
+	{reason: web.ReasonNotFound, terms: maxNotFound, title: set(append(notFoundTitles(),
 		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
 		"file not found", "the page cannot be found", "page does not exist", "this page does not exist", "page unavailable",
 		"this page isn't available", "page no longer available", "sorry, this page isn't available", "oops! page not found",
@@ -116,7 +116,7 @@ var kinds = []kind{
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
 		"not found (#404", "the page you were looking for doesn't exist", "the page you were looking for doesn't exist (404",
-	), ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
+	)...), ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
 		endTerms: maxTelling, few: maxTelling, notices: inOrder(append(notFoundNotices(),
 			"page not found", "no such page", "the page you requested", "the page you are looking for", "the page you're looking for", "the page you were looking for",
 			"the requested page could not be found", "the requested url was not found", "this page could not be found", "sorry, the page", "sorry, this page",
@@ -134,26 +134,26 @@ var kinds = []kind{
 		"domain steht zum verkauf", "domain zu verkaufen", "diese domain kaufen", "ce domaine est à vendre", "ce nom de domaine est à vendre",
 		"este dominio está en venta", "домен продаётся", "домен продается", "このドメインは売り出し中", "此域名出售", "该域名正在出售",
 	}},
-	{reason: web.ReasonParked, terms: maxParked, certain: true, title: []string{
+	{reason: web.ReasonParked, terms: maxParked, certain: true, title: set(
 		"account suspended", "this account has been suspended", "welcome to nginx", "iis windows server", "default web site page",
 		"apache2 debian default page", "apache2 ubuntu default page", "domain default page", "future home of something quite cool",
-	}},
-	{reason: web.ReasonConsent, terms: maxConsent, sole: true, title: append(wordsOf(func(w wallWords) []string { return w.consent }),
+	)},
+	{reason: web.ReasonConsent, terms: maxConsent, sole: true, title: set(append(wordsOf(func(w wallWords) []string { return w.consent }),
 		"before you continue", "we value your privacy", "your privacy choices", "cookie consent", "we use cookies",
 		"consent", "your consent", "privacy settings", "your data, your choice",
 		"wir schätzen ihre privatsphäre", "datenschutzeinstellungen", "ihre einwilligung", "bevor sie fortfahren", "cookie-einstellungen",
 		"nous respectons votre vie privée", "avant de continuer", "votre vie privée", "valoramos su privacidad", "tu privacidad es importante",
-	), starts: append(wordsOf(func(w wallWords) []string { return w.begun }), "before you continue to "), text: append(wordsOf(func(w wallWords) []string { return w.agree }),
+	)...), starts: append(wordsOf(func(w wallWords) []string { return w.begun }), "before you continue to "), text: append(wordsOf(func(w wallWords) []string { return w.agree }),
 		"accept all", "accept cookies", "we use cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
 	), buttons: true},
-	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: append(wordsOf(func(w wallWords) []string { return w.login }),
+	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: set(append(wordsOf(func(w wallWords) []string { return w.login }),
 		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
 		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
 		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
 		"lost password", "forgot password", "forgot your password", "forgotten password", "password reset", "reset password", "reset your password",
 		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
-	), ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: inOrder(
+	)...), ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: inOrder(
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
 	), demands: inOrder(
 		"login required", "password required", "authentication required", "this content is password protected", "this page is password protected",
@@ -177,11 +177,8 @@ func Reason(p *web.Page) web.Reason {
 		}
 	}
 	title, headings := titleParts(p.Title), headingParts(p)
-	said := &sayings{page: p, terms: terms, title: title, sure: sureParts(p.Title, title, headings), headings: headings, running: runningWords(p)}
-	if terms < maxBegging || p.Password || said.running >= minArticle { // what looks at them wants few terms, a field, or more than a title
-		said.openings = openingsOf(p, headings)
-		said.texts = slices.DeleteFunc(slices.Clone(said.openings), func(text string) bool { return slices.Contains(headings, text) })
-	}
+	said := &sayings{page: p, terms: terms, title: title, headings: headings, running: runningWords(p)}
+	said.sure, said.notice = sureParts(p.Title, title, headings)
 	for i := range kinds {
 		if kinds[i].tells(said) {
 			return kinds[i].reason
@@ -196,11 +193,42 @@ type sayings struct {
 	terms    int32
 	title    []string // parts
 	sure     []string // those of title that may stand for the whole page
+	notice   string   // the one that does so only where the page says nothing else
 	headings []string
+	running  int // words of running text, counted up to minArticle
+
+	// What few pages are asked for, read then.
+	opened   bool     // the next two are read
 	openings []string // beginnings of leaves
 	texts    []string // of these, those that are no heading
-	running  int      // words of running text
-	text     string   // all of it in lower case, once it was asked for
+	text     string   // all of it in lower case
+}
+
+// beginnings are those of the leaves, with headings or without.
+func (s *sayings) beginnings(headings bool) []string {
+	if !s.opened {
+		s.opened = true
+		s.openings = openingsOf(s.page, s.headings)
+		s.texts = slices.DeleteFunc(slices.Clone(s.openings), func(text string) bool { return slices.Contains(s.headings, text) })
+	}
+	if headings {
+		return s.openings
+	}
+	return s.texts
+}
+
+// begins tells whether a leaf begins with one of some phrases, which are in order. Beside running
+// text a heading does not count, as an article may have such a heading.
+func (s *sayings) begins(phrases []string) bool {
+	return len(phrases) > 0 && begins(s.beginnings(s.running < minArticle), phrases)
+}
+
+// lower is the text in lower case.
+func (s *sayings) lower() string {
+	if s.text == "" {
+		s.text = lowerText(s.page)
+	}
+	return s.text
 }
 
 // tells tells whether a page is hollow for the reason of the kind.
@@ -210,15 +238,10 @@ func (k *kind) tells(s *sayings) bool {
 	if s.terms >= k.terms && !(field && s.terms < maxForm) {
 		return false
 	}
-	openings := s.openings
-	if s.running >= minArticle { // an article may have such a heading
-		openings = s.texts
-	}
-	begun := begins(openings, k.notices)
-	notice := s.terms < k.few && begun || s.terms < k.number && numbered(s.openings)
-	walled := k.reason == web.ReasonConsent && s.terms < maxBegging && asksForCookies(s.title, s.headings, s.texts)
+	notice := s.terms < k.few && s.begins(k.notices) || s.terms < k.number && numbered(s.beginnings(true))
+	walled := k.reason == web.ReasonConsent && s.terms < maxBegging && asksForCookies(s.title, s.headings, s.beginnings(false))
 	told := notice || walled || k.title == nil || field && s.page.PasswordAlone && s.terms < k.alone ||
-		s.terms < k.few && begins(openings, k.requests) || field && begins(s.openings, k.demands) || k.titled(s, field || account, begun)
+		s.terms < k.few && s.begins(k.requests) || field && begins(s.beginnings(true), k.demands) || k.titled(s, field || account)
 	if !told {
 		return false
 	}
@@ -230,42 +253,42 @@ func (k *kind) tells(s *sayings) bool {
 		return slices.ContainsFunc(s.page.Leaves, func(l web.Leaf) bool { return k.onButton(opening(l), s) })
 	case k.title == nil && s.running >= minArticle:
 		return k.says(strings.Join(slices.Concat(s.title, s.headings), " ")) ||
-			slices.ContainsFunc(s.page.Leaves, func(l web.Leaf) bool { return wordsIn(l.Text) <= maxForSale && k.says(strings.ToLower(l.Text)) })
+			k.says(s.lower()) && slices.ContainsFunc(s.page.Leaves, func(l web.Leaf) bool { return wordsIn(l.Text) <= maxForSale && k.says(strings.ToLower(l.Text)) })
 	}
-	if s.text == "" {
-		s.text = lowerText(s.page)
-	}
-	return k.says(s.text)
+	return k.says(s.lower())
 }
 
 // titled tells whether a part of the title, or a heading, says that a page is of the kind. Beside
 // running text, and without a field for an account, it says less: an article may be on that very
 // thing, and then a text says so, too, which begins so, or the phrase is none for a title.
-func (k *kind) titled(s *sayings, field, begun bool) bool {
+func (k *kind) titled(s *sayings, field bool) bool {
 	parts := s.sure
 	if field {
 		parts = s.title
 	}
-	if !(k.sole && len(s.headings) > 1) {
-		parts = slices.Concat(parts, s.headings)
+	if s.running == 0 && s.terms < maxTelling && k.named(s.notice) {
+		return true
 	}
-	return slices.ContainsFunc(parts, func(part string) bool {
-		words := wordsIn(part)
+	says := func(part string) bool {
 		switch {
 		case k.named(part):
-			return field || begun || k.certain || k.buttons || s.running < minArticle || words >= minPhrase
+			return field || k.certain || k.buttons || s.running < minArticle || wordsIn(part) >= minPhrase || s.begins(k.notices)
 		case k.endTerms > 0 && s.terms >= k.endTerms:
 			return false
 		case k.starts != nil && slices.ContainsFunc(k.starts, func(start string) bool { return strings.HasPrefix(part, start) }):
 			return true
 		}
-		return k.ended(part) && (field || s.running < minSentence || words <= maxEnded && s.running < minArticle)
-	})
+		return k.ended(part) && (field || s.running < minSentence || wordsIn(part) <= maxEnded && s.running < minArticle)
+	}
+	return slices.ContainsFunc(parts, says) || !(k.sole && len(s.headings) > 1) && slices.ContainsFunc(s.headings, says)
 }
 
 // named tells whether a part of a title, or a heading, is one of the phrases of the kind.
 func (k *kind) named(part string) bool {
-	return slices.Contains(k.title, tidy(strings.TrimPrefix(part, "404 "))) // and 404 alone stays
+	if rest, ok := strings.CutPrefix(part, "404 "); ok { // and 404 alone stays
+		part = tidy(rest)
+	}
+	return k.title[part]
 }
 
 // ended tells whether a part of a title, or a heading, ends as those of the kind do.
@@ -305,10 +328,12 @@ func openingsOf(p *web.Page, headings []string) []string {
 	var out []string
 	for _, l := range p.Leaves {
 		text := opening(l)
-		_, behind, parted := strings.Cut(separators.Replace(text), "|")
-		if !(parted && wordsIn(behind) >= minSubject && slices.Contains(headings, text)) {
-			out = append(out, text)
+		if slices.Contains(headings, text) {
+			if _, behind, parted := strings.Cut(separators.Replace(text), "|"); parted && wordsIn(behind) >= minSubject {
+				continue
+			}
 		}
+		out = append(out, text)
 	}
 	return out
 }
@@ -316,7 +341,8 @@ func openingsOf(p *web.Page, headings []string) []string {
 // opening is the beginning of a leaf, tidy.
 func opening(l web.Leaf) string { return tidy(l.Text[:min(len(l.Text), maxBeg)]) }
 
-// runningWords counts the words of the leaves outside links that are running text.
+// runningWords counts the words of the leaves outside links that are running text, until it has
+// minArticle of them.
 func runningWords(p *web.Page) (n int) {
 	linked := make([]bool, len(p.Leaves))
 	for i := range p.Links {
@@ -325,8 +351,13 @@ func runningWords(p *web.Page) (n int) {
 		}
 	}
 	for i, l := range p.Leaves {
-		if words := wordsIn(l.Text); words >= minSentence && !linked[i] {
-			n += words
+		if linked[i] || len(l.Text) < 2*minSentence-1 {
+			continue
+		}
+		if words := wordsIn(l.Text); words >= minSentence {
+			if n += words; n >= minArticle {
+				break
+			}
 		}
 	}
 	return n
@@ -334,22 +365,37 @@ func runningWords(p *web.Page) (n int) {
 
 // wordsIn counts words: those between spaces, and two characters as one in scripts without spaces.
 func wordsIn(s string) int {
-	runes := 0
+	words, runes, within := 0, 0, false
 	for _, r := range s {
+		if space := unicode.IsSpace(r); space == within {
+			within = !space
+			if within {
+				words++
+			}
+		}
 		if r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
 			runes++
 		}
 	}
-	return len(strings.Fields(s)) + runes/2
+	return words + runes/2
 }
 
 // begins tells whether a leaf begins with one of some phrases, which are in order.
 func begins(openings, phrases []string) bool {
-	return len(phrases) > 0 && slices.ContainsFunc(openings, func(text string) bool {
+	return slices.ContainsFunc(openings, func(text string) bool {
 		// Of phrases of which none begins another, the last one up to the text alone may begin it.
 		i, whole := slices.BinarySearch(phrases, text)
 		return whole || i > 0 && strings.HasPrefix(text, phrases[i-1])
 	})
+}
+
+// set are phrases of which each is looked up as a whole.
+func set(phrases ...string) map[string]bool {
+	out := make(map[string]bool, len(phrases))
+	for _, s := range phrases {
+		out[s] = true
+	}
+	return out
 }
 
 // inOrder are phrases in order, without those that another one begins.
@@ -407,16 +453,22 @@ func titleParts(title string) (parts []string) {
 }
 
 // sureParts are those of the parts of a title that may stand for the whole page. A heading that
-// repeats all of them is the title of a text, as is what stands behind a colon and is longer than
-// the name of a site; a number before it is that of an error.
-func sureParts(title string, parts, headings []string) []string {
+// repeats all of them is the title of a text. What stands behind a colon and is longer than most
+// names of sites may be one, too; a number before it is that of an error. What stands before such a
+// colon is the notice, which counts on a page without a text of its own, and without a heading that
+// says that the rest is its title.
+func sureParts(title string, parts, headings []string) (sure []string, notice string) {
 	if whole := tidy(title); slices.Contains(headings, whole) {
-		return []string{whole}
+		return []string{whole}, ""
 	}
-	if before, behind, ok := strings.Cut(title, ": "); ok && wordsIn(behind) >= minSubject && !strings.ContainsAny(before, "0123456789") {
-		return titleParts(behind)
+	before, behind, ok := strings.Cut(title, ": ")
+	if !ok || wordsIn(behind) < minSubject || strings.ContainsAny(before, "0123456789") {
+		return parts, ""
 	}
-	return parts
+	if !slices.Contains(headings, tidy(behind)) {
+		notice = tidy(before)
+	}
+	return titleParts(behind), notice
 }
 
 // headingParts are the first headings, tidy, without empty ones.

@@ -38,14 +38,15 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 		return err
 	}
 	m.first.Examples = t.Examples
-	if m.speak(m.first.Languages()) {
+	languages := m.first.Languages() // which are guessed of the examples, where none are given
+	if m.speak(languages) {
 		if t, err = m.topicOf(examples); err != nil {
 			return err
 		}
 	}
 	m.Topic = t
-	if l := m.first.Languages(); len(m.Job.Topic.Language) == 0 && !slices.Equal(l, []string{text.English}) {
-		m.Note("the topic is taken to be in " + strings.Join(l, ", ") + "; --language says otherwise")
+	if len(m.Job.Topic.Language) == 0 && !slices.Equal(languages, []string{text.English}) {
+		m.Note("the topic is taken to be in " + strings.Join(languages, ", ") + "; --language says otherwise")
 	}
 	return m.readModelAgain()
 }

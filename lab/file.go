@@ -506,8 +506,19 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 	return labels
 }
 
+// checkBudgets finds what is wrong with the budgets that stand at a path of the file; otherwise are
+// those in force where none stand there.
+func (f *File) checkBudgets(bad func(at, format string, args ...any), budgets []int, otherwise string, path ...string) {
+	if f.doc.Blank(path...) {
+		bad(f.at(path...), "budgets: no number of pages: write budgets: [300, 1000], or leave the key out for %s", otherwise)
+	} else if err := eval.CheckBudgets(budgets); err != nil && f.doc.Has(path...) {
+		bad(f.at(path...), "%v", err)
+	}
+}
+
 // checkWebs finds what is wrong with what is said of the webs.
 func (f *File) checkWebs(bad func(at, format string, args ...any)) {
+	f.checkBudgets(bad, f.Budgets, "300, 1000, 3000", "budgets")
 	paths := map[string]bool{}
 	for i, w := range f.Webs {
 		if paths[w.Path] {
@@ -528,9 +539,7 @@ func (f *File) checkWebs(bad func(at, format string, args ...any)) {
 				bad(at, "hide-half hides examples that a crawl could find; with train: none of them is where crawls go")
 			}
 		}
-		if err := eval.CheckBudgets(w.Budgets); err != nil {
-			bad(f.at("webs", strconv.Itoa(i)), "%v", err)
-		}
+		f.checkBudgets(bad, w.Budgets, "those of the lab", "webs", strconv.Itoa(i), "budgets")
 		if w.Path == "" {
 			bad(f.at("webs", strconv.Itoa(i)), "a web without a path")
 		}

@@ -423,12 +423,17 @@ func (v *values) attr(key string) string {
 	return string(v.text(raw))
 }
 
-func (v *values) has(key string) bool {
+func (v *values) marks() (m marks) {
 	if v.tag == nil {
-		return false
+		return 0
 	}
-	_, ok := v.tag.attr(key)
-	return ok
+	for i := range v.tag.attrs {
+		key := v.tag.attrs[i].key
+		if name, mark := markOf(key.end - key.start); mark != 0 && equalLower(v.tag.src[key.start:key.end], name) {
+			m |= mark
+		}
+	}
+	return m
 }
 
 func (v *values) class() []byte {

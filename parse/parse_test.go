@@ -581,7 +581,7 @@ func TestMainText(t *testing.T) {
 		{"navigation by its role", "<div role='Navigation'>Home Bees</div><p>" + long, long},
 		{"what is hidden", "<p>" + long + "<p hidden>Sent.<p hidden=until-found>Folded.<div><span hidden>An error</span> End.</div>", long + "Folded. End."},
 		{"what no reader hears", "<div aria-hidden=true><p>Menu</div><p>" + long + "<span aria-hidden=true>*</span>", long + "*"},
-		{"what no style shows", "<div style='color: red; Display : none !important'>Thanks!</div><p style='display:block'>" + long, long},
+		{"what no style shows", "<div style='color: red; Display : none !important'>Thanks!</div><div Style='displdisplay:\tNONE'>Go</div><p style='display:block'>" + long, long},
 		{"options outside of a select", "<p>" + long + "<datalist><option>Bee<option>Wasp</datalist>", long},
 		{"buttons that copy code", "<p>" + long + "<pre><button> Copy <i></i></button>go build</pre><p>Copy <button>Copy that</button>", long + "go build Copy Copy that"},
 		{"such a button without code", "<p>" + long + "<button>Copy</button>", long + "Copy"},

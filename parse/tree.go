@@ -1,7 +1,6 @@
 package parse
 
 import (
-	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -56,8 +55,13 @@ func (n node) attr(key string) string {
 	return ""
 }
 
-func (n node) has(key string) bool {
-	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
+func (n node) marks() (m marks) {
+	for i := range n.Attr {
+		if name, mark := markOf(len(n.Attr[i].Key)); mark != 0 && n.Attr[i].Key == name {
+			m |= mark
+		}
+	}
+	return m
 }
 
 func (n node) class() []byte { return firstWord([]byte(n.attr("class"))) }

@@ -145,8 +145,34 @@ type start struct {
 // references.
 type attributes interface {
 	attr(key string) string // "" when absent
-	has(key string) bool
-	class() []byte // the first one; valid until the next call
+	class() []byte          // the first one; valid until the next call
+	marks() marks
+}
+
+// marks says which of the attributes that leftOut looks at an element has. Few have any, so they are
+// looked for in one pass.
+type marks uint8
+
+const (
+	markHidden marks = 1 << iota
+	markAriaHidden
+	markRole
+	markStyle
+)
+
+// markOf is the one of these attributes whose name has a length in bytes; mark is 0 for none.
+func markOf(length int) (name string, mark marks) {
+	switch length {
+	case len("hidden"):
+		return "hidden", markHidden
+	case len("aria-hidden"):
+		return "aria-hidden", markAriaHidden
+	case len("role"):
+		return "role", markRole
+	case len("style"):
+		return "style", markStyle
+	}
+	return "", 0
 }
 
 // begin begins the page, end ends it.
@@ -641,17 +667,44 @@ const (
 // leftOut tells whether an element is navigation by its role, or is not shown: what is in it is no
 // part of the main text, and text of the page all the same, as scripts may show it.
 func leftOut(t *start, k kind) bool {
-	if t.attrs.has("hidden") && !strings.EqualFold(t.attrs.attr("hidden"), "until-found") {
+	m := t.attrs.marks()
+	if m&markHidden != 0 && !strings.EqualFold(t.attrs.attr("hidden"), "until-found") {
 		return true
 	}
-	if k&blocky != 0 && strings.EqualFold(strings.TrimSpace(t.attrs.attr("aria-hidden")), "true") {
+	if m&markAriaHidden != 0 && k&blocky != 0 && strings.EqualFold(strings.TrimSpace(t.attrs.attr("aria-hidden")), "true") {
 		return true
 	}
-	if role := t.attrs.attr("role"); role != "" && slices.ContainsFunc(strings.Fields(role), func(r string) bool { return strings.EqualFold(r, "navigation") }) {
-		return true
+	if m&markRole != 0 {
+		for role := range strings.FieldsSeq(t.attrs.attr("role")) {
+			if strings.EqualFold(role, "navigation") {
+				return true
+			}
+		}
 	}
-	style := t.attrs.attr("style")
-	return style != "" && strings.Contains(strings.ToLower(strings.Join(strings.Fields(style), "")), "display:none")
+	return m&markStyle != 0 && notShown(t.attrs.attr("style"))
+}
+
+// notShown tells whether a style says display:none, in any case and with any white space.
+func notShown(style string) bool {
+	const want = "display:none"
+	n := 0 // bytes of it that were read last
+	for _, c := range []byte(style) {
+		if isCapital(c) {
+			c |= 0x20
+		}
+		switch {
+		case isSpace(c):
+		case c == want[n]:
+			if n++; n == len(want) {
+				return true
+			}
+		case c == want[0]: // which stands nowhere else in it
+			n = 1
+		default:
+			n = 0
+		}
+	}
+	return false
 }
 
 // copies tells whether the text of a button says that it copies, as those beside code do.

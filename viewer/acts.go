@@ -234,6 +234,10 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, watch.Wrong{Err: err})
 		return
 	}
+	if why := c.Closed(); why != "" {
+		writeError(w, http.StatusConflict, errors.New(why))
+		return
+	}
 	if err := errors.Join(c.checkUndo(a), c.checkLabel(a)); err != nil {
 		answer(w, nil, c.Why(err))
 		return

@@ -67,6 +67,7 @@ func TestInChromium(t *testing.T) {
 	b.Until(`document.querySelector("h1")?.textContent === "Hive" && document.querySelectorAll(".way li").length === 3 && document.querySelector(".parts")?.textContent.includes("lives in a hive")`)
 	b.Press("I")
 	b.Until(`document.querySelector(".said")?.textContent.startsWith("Act 1: irrelevant https://")`)
+	b.Until(`document.querySelector(".labelled")?.textContent === "Called not relevant by a person, by act 1: it waits until the crawl goes on.Undo"`)
 	b.Press("3")
 	b.Until(`document.querySelector(".graph canvas[data-drawn=true]")`)
 	b.Press("4")
@@ -152,7 +153,7 @@ func TestLabCurveInChromium(t *testing.T) {
 	b.Until(`document.body.textContent.includes("mean of 3 crawls")`)
 	for _, width := range []int{320, 1280, 3840} {
 		b.Resize(width, 900, width == 1280)
-		b.Until(`document.documentElement.scrollWidth <= innerWidth`)
+		b.Until(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`)
 		b.Shoot(fmt.Sprintf("lab-%d", width))
 	}
 	if got := b.Eval(`[...document.querySelectorAll(".astable tbody tr")].map(r => r.children[3].textContent).join()`); !strings.HasPrefix(strings.Trim(got, "\""), "0,1,1,2,") {

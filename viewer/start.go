@@ -12,12 +12,14 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/seeds"
 	"github.com/waggle-crawler/waggle/viewer/start"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // startView is what the screen on which a crawl is begun is made of.
 type startView struct {
 	Dir      string        `json:"dir"`              // in which folders of crawls are made
 	Folder   string        `json:"folder,omitempty"` // the name of the next one, where it is known before the topic
+	Closed   string        `json:"closed,omitempty"` // why none can be made there; "" where that is not known
 	Settings []settingView `json:"settings"`
 	Sources  []sourceView  `json:"sources"` // of seeds
 }
@@ -75,8 +77,16 @@ func (s *Server) starts() []route {
 	}
 }
 
+// noStart says why no crawl can begin here, and what helps, "" where that is not known.
+func (s *Server) noStart() string {
+	if why := watch.MayNotWrite(s.start.Dir()); why != "" {
+		return why + ": open it as a user who may, or open another folder"
+	}
+	return ""
+}
+
 func (s *Server) serveStart(w http.ResponseWriter, _ *http.Request) {
-	v := startView{Dir: event.Line(s.start.Dir()), Folder: s.start.Folder(), Sources: []sourceView{}}
+	v := startView{Dir: event.Line(s.start.Dir()), Folder: s.start.Folder(), Closed: s.noStart(), Sources: []sourceView{}}
 	for _, path := range start.Paths() {
 		x, ok := job.Lookup(path)
 		if !ok {
@@ -166,6 +176,9 @@ func (s *Server) seedDraft(r *http.Request, d *wantedSeeds, note func(string)) (
 }
 
 func (s *Server) beginDraft(r *http.Request, d *wantedSeeds, note func(string)) (progress, error) {
+	if why := s.noStart(); why != "" {
+		return progress{}, errors.New(why)
+	}
 	shown := make(chan *crawl, 1)
 	col, err := s.start.Begin(r.Context(), &d.Draft, note, func(err error) { (<-shown).Broke(err) })
 	if err != nil {
@@ -183,6 +196,9 @@ func (s *Server) goOn(c *crawl, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	tellSlowly(w, func(note func(string)) (progress, error) {
+		if why := c.Closed(); why != "" {
+			return progress{}, errors.New(why)
+		}
 		c.Broke(nil)
 		return progress{Crawl: c.ID()}, s.start.GoOn(r.Context(), c.Collection(), note, c.Broke)
 	})

@@ -68,7 +68,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	case errors.Join(err, broken) != nil:
 		return exit{exitFailed, cmp.Or(err, broken)} // cells were made: what is wrong is not the command
 	case out.Failed > 0:
-		return fmt.Errorf("%d cells failed; the report says why, and the same command tries them again", out.Failed)
+		return fmt.Errorf("%s failed; the report says why, and the same command tries them again", terminal.Count(out.Failed, "cell"))
 	}
 	return nil
 }

@@ -30,14 +30,6 @@ type servedPage struct {
 	key  string
 }
 
-// openPage runs waggle open, as a user where cred is not nil, until the test ends.
-func openPage(t *testing.T, dir string, cred *syscall.Credential) *servedPage {
-	t.Helper()
-	cmd := waggleCommand([]string{"open", dir, "--no-browser"})
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
-	return pageOf(t, cmd)
-}
-
 // pageOf is the page that a command serves until the test ends.
 func pageOf(t *testing.T, cmd *exec.Cmd) *servedPage {
 	t.Helper()
@@ -95,6 +87,7 @@ func (o *servedPage) text(path, body string) string {
 type shownState struct {
 	Running  bool
 	Error    string
+	Closed   string
 	Activity *struct{ Busy int }
 	Index    struct{ Error, Closed string }
 	Figures  struct {
@@ -146,7 +139,7 @@ func TestPageOfKilledCrawl(t *testing.T) {
 	cmd, ended := begin(append(site.crawl(dir), "--keywords", "bees", "--workers", "4"))
 	defer cmd.Process.Kill()
 	<-enough
-	page := openPage(t, dir, nil)
+	page := pageOf(t, waggleCommand([]string{"open", dir, "--no-browser"}))
 	page.until("while it runs", func(s *shownState) bool {
 		return s.Running && s.Figures.Pages > 0 && s.Activity != nil && s.Activity.Busy > 0
 	})
@@ -217,7 +210,10 @@ func TestPageOfFolderToRead(t *testing.T) {
 		}
 	}
 	before := list()
-	page := openPage(t, dir, cred)
+	cmd := waggleCommand([]string{"open", dir, "--no-browser"})
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
+	cmd.Dir = dir // in which a crawl would begin
+	page := pageOf(t, cmd)
 	page.until("read", func(s *shownState) bool { return s.Figures.Ended != "" })
 	address := url.QueryEscape(site.hosts[0] + "/")
 	for path, want := range map[string]string{
@@ -228,8 +224,20 @@ func TestPageOfFolderToRead(t *testing.T) {
 			t.Errorf("%s: %.300s does not hold %s", path, got, want)
 		}
 	}
-	if got := page.text("crawls/1/acts", `{"do":"budget","pages":20}`); !strings.Contains(got, "the user who runs waggle open may not do that") {
+	mayNot := "the user who runs waggle open may not write in " + dir + ": open a copy of the crawl, or open it as a user who may"
+	page.until("nothing can be told", func(s *shownState) bool { return s.Closed == mayNot })
+	if got := page.text("crawls/1/acts", `{"do":"budget","pages":20}`); !strings.HasPrefix(got, "409 ") || !strings.Contains(got, mayNot) {
 		t.Errorf("an act: %s", got)
+	}
+	if got := page.text("crawls/1/go-on", `{}`); !strings.Contains(got, `"problems":[{`) || !strings.Contains(got, mayNot) {
+		t.Errorf("to go on: %s", got)
+	}
+	mayNot = "the user who runs waggle open may not write in " + dir + ": open it as a user who may, or open another folder"
+	if got := page.text("start", ""); !strings.Contains(got, `"closed":"`+mayNot) {
+		t.Errorf("a crawl can begin: %.300s", got)
+	}
+	if got := page.text("start/begin", `{"folder":"other","values":{}}`); !strings.Contains(got, mayNot) {
+		t.Errorf("to begin a crawl: %s", got)
 	}
 	page.until("no index", func(s *shownState) bool { return strings.Contains(s.Index.Closed, "may not write") })
 	if got := page.text("crawls/1/index", `{}`); !strings.HasPrefix(got, "409 ") || !strings.Contains(got, "may not write in "+dir) || !strings.Contains(got, "waggle search") {

@@ -272,35 +272,30 @@ func (m misread) is(v *yaml.Node, t reflect.Type) bool {
 
 // Has tells whether there is a value at the keys that lead to it; null is none.
 func (f *File) Has(path ...string) bool {
-	n := &f.root
-	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
-		n = n.Content[0]
-	}
-	for _, key := range path {
-		var next *yaml.Node
-		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				next = n.Content[i+1]
-			}
-		}
-		if next == nil {
-			return false
-		}
-		for n = next; n.Kind == yaml.AliasNode; {
-			n = n.Alias
-		}
-	}
-	return n.Tag != "!!null"
+	n, _, found := f.find(path)
+	return found && n.Tag != "!!null"
 }
 
 // At is file and line of a value ("job.yaml:3"), given by the keys and indices
 // that lead to it, or of the nearest value around it.
 func (f *File) At(path ...string) string {
-	n := &f.root
+	_, line, _ := f.find(path)
+	return fmt.Sprintf("%s:%d", f.name, max(line, 1))
+}
+
+// Blank tells whether the keys and indices lead to null or to an empty list.
+func (f *File) Blank(path ...string) bool {
+	n, _, found := f.find(path)
+	return found && (n.Tag == "!!null" || n.Kind == yaml.SequenceNode && len(n.Content) == 0)
+}
+
+// find goes along keys and indices as far as they lead: to a node and the line of it or its key.
+func (f *File) find(path []string) (n *yaml.Node, line int, found bool) {
+	n = &f.root
 	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
 		n = n.Content[0]
 	}
-	line := n.Line
+	line = n.Line
 	for _, key := range path {
 		var next *yaml.Node
 		switch n.Kind {
@@ -317,9 +312,11 @@ func (f *File) At(path ...string) string {
 			}
 		}
 		if next == nil {
-			break
+			return n, line, false
 		}
-		n = next
+		for n = next; n.Kind == yaml.AliasNode; {
+			n = n.Alias
+		}
 	}
-	return fmt.Sprintf("%s:%d", f.name, max(line, 1))
+	return n, line, true
 }

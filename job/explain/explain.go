@@ -51,7 +51,7 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, docu
 			l.print(out)
 		}
 	}
-	if x.Fate == event.Taken && x.Rendered == nil {
+	if x.Fate == event.Taken && x.Rendered == nil && !x.NoBrowser {
 		switch why, err := unrendered(ctx, col, documents, u); {
 		case ctx.Err() != nil:
 			return x.Fate, ctx.Err()

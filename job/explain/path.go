@@ -135,6 +135,9 @@ func verdict(x *event.Explanation) string {
 		if r := x.Rendered; r != nil {
 			s += " " + renderedBy(r)
 		}
+		if x.NoBrowser {
+			s += " A browser was to render it and none was to be had, so it is as it was sent."
+		}
 		s += wishes(x)
 		return s
 	case event.Waiting:

@@ -61,7 +61,7 @@ func unrendered(ctx context.Context, col collection.Collection, documents parse.
 func byGain(kind string, all, host int) string {
 	s := "No browser was asked for it: pages with " + kind + " had gained too little by rendering to try this one (see waggle help rendering)"
 	if all == 0 {
-		return s + "; no page was rendered before it, so perhaps no browser was to be had, which the crawl says then."
+		return s + "; no page was rendered before it. A crawl of a recorded web has no browser."
 	}
 	return s + fmt.Sprintf("; of its host %s had been rendered before it, of the crawl %s.", terminal.Count(host, "page"), terminal.Number(all))
 }

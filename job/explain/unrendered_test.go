@@ -25,8 +25,8 @@ func TestUnrendered(t *testing.T) {
 		{"auto", "", "pages with text and links as they are sent had gained too little by rendering to try this one"},
 		{"auto", "plain", "there is no script in it that a browser would run"},
 		{"auto", "login", "its title says that it asks for a login"},
-		{"auto", "short", "no page was rendered before it, so perhaps no browser was to be had"},
-		{"always", "plain", "none was to be had"},
+		{"auto", "short", "no page was rendered before it. A crawl of a recorded web has no browser."},
+		{"always", "plain", "the crawl had none"},
 		{"never", "short", "rendering is off (fetch.render: never)"},
 	} {
 		if err := os.WriteFile(col.JobFile(), []byte("name: bees\ntopic: {keywords: [bee]}\nfetch: {render: "+c.render+"}\n"), 0o644); err != nil {

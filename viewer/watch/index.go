@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -41,22 +42,42 @@ type IndexState struct {
 // Index says when the index is made. It is called before Run.
 func (c *Crawl) Index(when Indexing) { c.search.when = when }
 
-// lookWhetherClosed notes whether an index can be made in the folder of the crawl.
+// lookWhetherClosed notes whether the folder of the crawl, and that of its index, may be written.
 func (c *Crawl) lookWhetherClosed() {
 	dir := index.Dir(c.col)
 	if !folder.Exists(dir) {
 		dir = c.col.Dir()
 	}
-	why := ""
-	if err := folder.Writable(dir); closed(err) {
-		why = "the user who runs waggle open may not write in " + event.Line(dir)
+	noIndex, nothing := MayNotWrite(dir), MayNotWrite(c.col.Dir())
+	if nothing != "" {
+		nothing += ": open a copy of the crawl, or open it as a user who may"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.search.state.Closed != why {
-		c.search.state.Closed = why
+	if c.search.state.Closed != noIndex || c.closed != nothing {
+		c.search.state.Closed, c.closed = noIndex, nothing
 		c.tell()
 	}
+}
+
+// MayNotWrite says why no file can be made in a folder, or in the one in which it would be made, ""
+// where that is not known.
+func MayNotWrite(dir string) string {
+	for !folder.Exists(dir) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	if err := folder.Writable(dir); closed(err) {
+		return "the user who runs waggle open may not write in " + event.Line(dir)
+	}
+	return ""
+}
+
+// Closed says why nothing can be told to the crawl, and what helps, "" where that is not known.
+func (c *Crawl) Closed() string {
+	c.lookWhetherClosed()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // closed tells whether an error is that of a folder that may not be written.

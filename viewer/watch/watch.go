@@ -51,6 +51,7 @@ type Crawl struct {
 	job      string    // what is wrong with that, in words; "" = nothing
 	broke    error     // why the crawl ended, where that is known here
 	exported *Export   // the last one, where it is not whole
+	closed   string    // why nothing can be told to it, as far as its folder says; "" = nothing
 	search   searcher
 	places   places
 	fields   *FieldFile    // that a person gave; nil = those of the folder
@@ -303,7 +304,8 @@ type State struct {
 	Damaged  int             `json:"damaged"`       // lines of the log that are no events
 	Cut      string          `json:"cut,omitempty"` // the end of the log is missing: how much, in words
 	Error    string          `json:"error,omitempty"`
-	Job      string          `json:"job,omitempty"` // what is wrong with the job file, and what helps
+	Job      string          `json:"job,omitempty"`    // what is wrong with the job file, and what helps
+	Closed   string          `json:"closed,omitempty"` // why it can be told nothing and cannot go on; "" where that is not known
 	Now      time.Time       `json:"now"`
 	Index    IndexState      `json:"index"`
 	Activity *Activity       `json:"activity,omitempty"` // of a crawl that runs
@@ -320,7 +322,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	s := State{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged, Cut: c.cut,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
-		Job: c.job, Workers: len(c.workers.Workers), Export: c.exported,
+		Job: c.job, Closed: c.closed, Workers: len(c.workers.Workers), Export: c.exported,
 	}
 	if running {
 		s.Activity = activityOf(c.activity, now)

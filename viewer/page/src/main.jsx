@@ -76,8 +76,8 @@ function App() {
           <img class="mark" src="icon.svg" alt="" />
           {crawls.length > 1 ? <Choose crawls={crawls} value={at.crawl} choose={(id) => go(id, at.screen === "page" ? "pages" : at.screen)} /> : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
           {state && <Status state={state} lost={lost} />}
-          {state && !lost && !state.running && state.reading === 1 && !state.cut && <GoOn crawl={at.crawl} can={info} />}
-          {info && <a class="new" href={to(starting, "start")}>New crawl</a>}
+          {state && !lost && !state.running && state.reading === 1 && !state.cut && <GoOn crawl={at.crawl} can={info} closed={state.closed} />}
+          {info && (info.closed ? <button type="button" class="new" disabled aria-describedby="no-start">New crawl</button> : <a class="new" href={to(starting, "start")}>New crawl</a>)}
         </div>
         <nav aria-label="Screens">
           {screens.map(([s, name]) => (
@@ -89,6 +89,8 @@ function App() {
       {state?.cut && <p class="notice" role="alert">The end of the event log is missing; the figures are those of what is there. <code>waggle repair</code> mends what it can. <bdi>{state.cut}</bdi></p>}
       {state?.damaged > 0 && <p class="notice">{count(state.damaged, "line")} of the event log cannot be read; the figures are those of the others. <code>waggle verify</code> tells what is damaged.</p>}
       {state?.job && !state.error && <p class="notice">The crawl can be looked at, but cannot go on: {state.job}</p>}
+      {state?.closed && <p class="notice" id="closed">This crawl can be looked at; it can be told nothing and cannot go on: {state.closed}</p>}
+      {info?.closed && <p class="notice" id="no-start">No crawl can begin here: {info.closed}</p>}
       <main id="main" ref={main} tabIndex={-1}>
         {state ? <Screen key={at.crawl} at={at} state={state} /> : <p class="first">Reading …</p>}
       </main>

@@ -20,7 +20,10 @@ export function Page({ at, state }) {
   const b = body.old ? (last.current?.url === url ? last.current.body : undefined) : body.data;
   last.current = { url, body: b };
   useEffect(() => setMost(textStep), [url]);
-  useLabels(at.crawl, useCallback(() => p?.url, [p?.url]));
+  const [said, setSaid] = useState(0); // grows with each label that is given here
+  const again = useCallback(() => setSaid((n) => n + 1), []);
+  const waits = useWaitingLabel(at.crawl, p?.url, `${state.revision} ${said}`);
+  useLabels(at.crawl, useCallback(() => p?.url, [p?.url]), again, state.closed);
   if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
   if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the log …</p></section>;
   const wishes = Object.entries({ noindex: "not to be kept", nofollow: "not to be followed", noarchive: "not to be archived", noai: "not for AI", noimageai: "no image for AI", tdm_reservation: "text and data mining reserved" }).filter(([k]) => p.directives[k]).map(([, v]) => v);
@@ -30,8 +33,9 @@ export function Page({ at, state }) {
         <h1><bdi>{p.title || "(no title)"}</bdi></h1>
         <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
         <p><Relevance of={p} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? "no harvest" : "not relevant"}; relevant from {decimal(p.threshold)} on</span></p>
-        <Labels crawl={at.crawl} url={p.url} />
-        {p.label && <p class="bar take labelled"><span>{labelled(p)[0].toUpperCase() + labelled(p).slice(1)}, by act {p.act}.</span><button type="button" onClick={() => say(at.crawl, { do: "undo", act: p.act })}>Undo</button></p>}
+        <Labels crawl={at.crawl} url={p.url} done={again} closed={state.closed} />
+        {p.label && <p class="bar take labelled"><span>{labelled(p)[0].toUpperCase() + labelled(p).slice(1)}, by act {p.act}.</span><button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: p.act }).then(again)}>Undo</button></p>}
+        {waits && <p class="bar take labelled" role="status"><span>{labelled({ label: waits.do })[0].toUpperCase() + labelled({ label: waits.do }).slice(1)}{waits.number > 0 && `, by act ${waits.number}`}: it waits until the crawl {state.running ? "takes it in" : "goes on"}.</span>{waits.number > 0 && <button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: waits.number }).then(again)}>Undo</button>}</p>}
         <dl class="facts">
           <div><dt>Fetched</dt><dd>{moment(p.at)}</dd></div>
           <div><dt>Page</dt><dd>{number(p.number)} of the crawl</dd></div>
@@ -62,6 +66,12 @@ export function Page({ at, state }) {
       </div>
     </div>
   );
+}
+
+// useWaitingLabel is the last label of a page that the crawl has not taken in, undefined where there is none.
+function useWaitingLabel(crawl, url, stamp) {
+  const { data } = useData(`crawls/${crawl}/acts`, useSlow(stamp, 1000));
+  return data?.acts.findLast((a) => !a.at && !a.undone && !a.refused && a.url === url && ["relevant", "irrelevant", "more"].includes(a.do));
 }
 
 function Copy({ text }) {

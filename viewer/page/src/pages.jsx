@@ -37,7 +37,7 @@ export function Pages({ at, state }) {
   useEffect(() => () => clearTimeout(typed.current), []); // who has left is not brought back
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => { if (read(location.hash).screen === "pages") set(change); }, 150); }; // not where another screen was just chosen
   const table = useRows((row) => row.querySelector("a")?.click());
-  useLabels(at.crawl, focused, (url, label) => setSaid((was) => ({ ...was, [url]: label })));
+  useLabels(at.crawl, focused, (url, label) => setSaid((was) => ({ ...was, [url]: label })), state.closed);
   const leave = (e) => { // from the words to the rows, or to nothing
     if (e.isComposing) return;
     const row = (e.key === "Enter" || e.key === "ArrowDown") && table.current?.querySelector("tbody tr a");

@@ -146,7 +146,8 @@ export function Start({ info, begun }) {
           {problem("folder") && <p class="problem" role="alert">{problem("folder")}</p>}
           {asked && checked?.problems.length > 0 && <p class="problem" role="alert">{count(checked.problems.length, "thing is", "things are")} to be mended before it can begin.</p>}
           <Wrong of={[...(asked ? problems.filter((p) => p.path === "") : []), ...(wanted === "begin" ? wrong : [])]} />
-          <div class="bar take"><button class="strong" disabled={!!busy}>Begin the crawl</button></div>
+          {info.closed && <p class="problem" id="closed">No crawl can begin here: {info.closed}</p>}
+          <div class="bar take"><button class="strong" disabled={!!busy || !!info.closed} aria-describedby={info.closed ? "closed" : undefined}>Begin the crawl</button></div>
           {busy === "begin" && working}
           <details class="more"><summary>The job file</summary>
             <p class="soft">The same crawl, begun in a shell{checked?.command && <>: <code>{checked.command}</code></>}</p>
@@ -319,7 +320,7 @@ function base64(file) {
 }
 
 // GoOn goes on with a crawl that does not run, where the server can.
-export function GoOn({ crawl, can }) {
+export function GoOn({ crawl, can, closed }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
   if (!can) return null;
@@ -333,5 +334,5 @@ export function GoOn({ crawl, can }) {
     } catch (err) { setWrong(err.message); }
     setBusy(false);
   };
-  return <><button type="button" class="go-on" disabled={busy} onClick={on}>Go on</button>{wrong && <span class="problem" role="alert">{wrong}</span>}</>;
+  return <><button type="button" class="go-on" disabled={busy || !!closed} aria-describedby={closed ? "closed" : undefined} onClick={on}>Go on</button>{wrong && <span class="problem" role="alert">{wrong}</span>}</>;
 }

@@ -41,24 +41,25 @@ const labels = [["relevant", "Relevant", "R"], ["irrelevant", "Not relevant", "I
 
 // useLabels gives each label of the page at url() a key, from the moment on at which the page is shown.
 // done, where it is given, hears of labels that the crawl was told.
-export function useLabels(crawl, url, done) {
+export function useLabels(crawl, url, done, closed) {
   useLayoutEffect(() => {
     const press = (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
       const label = labels.find(([, , key]) => key === e.key.toUpperCase());
       const of = label && url();
+      if (of && closed) { e.preventDefault(); tellPerson(closed, true); return; }
       if (of) { e.preventDefault(); say(crawl, { do: label[0], url: of }).then((ok) => ok && done?.(of, label[0])); }
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
-  }, [crawl, url]);
+  }, [crawl, url, closed]);
 }
 
 // Labels are the buttons by which a page is labelled.
-export function Labels({ crawl, url }) {
+export function Labels({ crawl, url, done, closed }) {
   return (
     <div class="bar take" role="group" aria-label="What you say of this page">
-      {labels.map(([word, name, key]) => <button key={word} type="button" aria-keyshortcuts={key} onClick={() => say(crawl, { do: word, url })}>{name} <kbd aria-hidden="true">{key}</kbd></button>)}
+      {labels.map(([word, name, key]) => <button key={word} type="button" aria-keyshortcuts={key} disabled={!!closed} aria-describedby={closed ? "closed" : undefined} onClick={() => say(crawl, { do: word, url }).then((ok) => ok && done?.())}>{name} <kbd aria-hidden="true">{key}</kbd></button>)}
     </div>
   );
 }
@@ -79,12 +80,13 @@ export function Steer({ at, state }) {
   const acts = (data?.acts || []).toReversed();
   const last = acts.find((a) => a.number > 0 && !a.undone && !a.refused && a.do !== "undo");
   const budget = state.figures.budget;
+  const closed = !!state.closed; // the notice above all screens says why
   return (
     <div class="screen">
       <section class="card" aria-labelledby="steer-title">
         <h1 id="steer-title">Steer the crawl</h1>
-        <p class="soft">{state.running ? "It takes in what you say within a second." : "It does not run: it takes in what you say when it goes on."} Pages are labelled where they are listed, with <kbd>R</kbd> <kbd>I</kbd> <kbd>M</kbd>.</p>
-        <div class="steer">
+        <p class="soft">{closed ? "Nothing can be told to it here, as is said above." : state.running ? "It takes in what you say within a second." : "It does not run: it takes in what you say when it goes on."} Pages are labelled where they are listed, with <kbd>R</kbd> <kbd>I</kbd> <kbd>M</kbd>.</p>
+        <fieldset class="steer" disabled={closed} aria-describedby={closed ? "closed" : undefined}>
           <div><h2>Fetching</h2>
             <div class="bar take">{data?.paused
               ? <button type="button" onClick={() => act({ do: "continue" })}>Continue</button>
@@ -107,10 +109,10 @@ export function Steer({ at, state }) {
             <h2>Keywords</h2>
             <div class="bar take"><label>with commas between them; all pages are judged anew by them<input type="text" required value={words ?? (data?.keywords || []).join(", ")} onInput={(e) => setWords(e.target.value)} /></label><button disabled={words === null}>Set</button></div>
           </form>
-        </div>
+        </fieldset>
       </section>
       <section class="card" aria-labelledby="acts-title">
-        <div class="bar"><h2 id="acts-title">What it was told</h2>{last && <button type="button" onClick={() => act({ do: "undo", act: last.number })}>Undo the last</button>}</div>
+        <div class="bar"><h2 id="acts-title">What it was told</h2>{last && <button type="button" disabled={closed} onClick={() => act({ do: "undo", act: last.number })}>Undo the last</button>}</div>
         {error && <p class="notice" role="alert">{error}</p>}
         {data && acts.length === 0 && <p class="soft empty">Nothing yet.</p>}
         {acts.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-labelledby="acts-title"><table class="acts">
@@ -120,7 +122,7 @@ export function Steer({ at, state }) {
               <td class="n">{a.number || "–"}</td>
               <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.unmatched && <span class="soft"> {noMatch}</span>}{a.unfetched && <span class="soft"> {noPage}</span>}{a.undone && <span class="soft"> undone</span>}{a.replaced > 0 && <span class="soft"> nothing changes: act {a.replaced} had replaced it</span>}</td>
               <td>{a.at ? moment(a.at) : "waits"}</td>
-              <td>{a.number > 0 && !a.undone && !a.refused && a.do !== "undo" && <button type="button" aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
+              <td>{a.number > 0 && !a.undone && !a.refused && a.do !== "undo" && <button type="button" disabled={closed} aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
             </tr>
           ))}</tbody>
         </table></div>}
