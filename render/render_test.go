@@ -71,9 +71,6 @@ func page(address, body string) *web.Response {
 // pool makes a pool, or skips the test where there is no browser.
 func pool(t *testing.T, s *site, change func(*render.Options)) *render.Pool {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
 	o := render.Options{Resources: s, Unsandboxed: true, Limits: render.Limits{Time: 5 * time.Minute}, Note: func(n string) { t.Log(n) }}
 	if change != nil {
 		change(&o)

@@ -22,9 +22,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // give it what is asked for.
 func start(t *testing.T, o devtools.Options) *devtools.Browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
 	b, err := devtools.Start(t.Context(), o)
 	var absent *devtools.AbsentError
 	switch {
