@@ -34,7 +34,7 @@ func TestLogLineTwice(t *testing.T) {
 	lines := slices.Collect(bytes.Lines(log))
 	refusals := 0
 	for i := range lines {
-		if i%long.Of(30, 6) > 1 && i < len(lines)-4 {
+		if i%long.Of(60, 6) > 1 && i < len(lines)-4 {
 			continue
 		}
 		dir := copyOf(t, killed)
