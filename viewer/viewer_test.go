@@ -21,7 +21,6 @@ import (
 	crawler "github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
-	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/viewer/figures"
