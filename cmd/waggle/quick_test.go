@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -55,7 +56,9 @@ func withoutProcesses(script string) string {
 	for line := range strings.Lines(script) {
 		files = files || strings.HasPrefix(line, "-- ")
 		at := strings.Index(line, "exec waggle ")
-		if at >= 0 && !files && !strings.HasPrefix(line, "#") && !strings.HasPrefix(before, "stdin ") && !strings.HasSuffix(line, "&\n") {
+		if m := endsWith.FindStringSubmatch(line); m != nil && !files {
+			line = "ends " + m[2] + " waggle " + m[1] + "\n"
+		} else if at >= 0 && !files && !strings.HasPrefix(line, "#") && !strings.HasPrefix(before, "stdin ") && !strings.HasSuffix(line, "&\n") {
 			line = line[:at] + "call" + line[at+len("exec"):]
 		}
 		b.WriteString(line)
@@ -63,6 +66,9 @@ func withoutProcesses(script string) string {
 	}
 	return b.String()
 }
+
+// endsWith is a line of a script that looks at the code with which one command ends.
+var endsWith = regexp.MustCompile("^exec sh -c 'waggle ([^'\"$|<>&;()*?]*); test [$][?] = ([0-9])'\n")
 
 // oneByOne is a test whose parts run one after the other: they share the working directory.
 type oneByOne struct{ *testing.T }
@@ -75,12 +81,24 @@ func (oneByOne) Verbose() bool { return testing.Verbose() }
 
 // call is the command "call PROGRAM ARGS...": it runs waggle as a process does.
 func call(ts *testscript.TestScript, neg bool, args []string) {
-	code, said, complained := calledBy(ts, args[1:])
-	io.WriteString(ts.Stdout(), said)
-	io.WriteString(ts.Stderr(), complained)
-	if neg != (code != exitDone) {
+	if code := told(ts, args[1:]); neg != (code != exitDone) {
 		ts.Fatalf("waggle %q ended with %d", args[1:], code)
 	}
+}
+
+// ends is the command "ends CODE PROGRAM ARGS...": it is call for a command that ends with a code.
+func ends(ts *testscript.TestScript, _ bool, args []string) {
+	if code := told(ts, args[2:]); fmt.Sprint(code) != args[0] {
+		ts.Fatalf("waggle %q ended with %d", args[2:], code)
+	}
+}
+
+// told runs waggle, and gives the script what it says.
+func told(ts *testscript.TestScript, args []string) int {
+	code, said, complained := calledBy(ts, args)
+	io.WriteString(ts.Stdout(), said)
+	io.WriteString(ts.Stderr(), complained)
+	return code
 }
 
 // calledBy runs waggle in the folder and the environment of a script.

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
@@ -36,7 +37,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOGC", "400") // hundreds of short processes: their time counts, their memory does not
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return long.Asked(), nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"ends":  ends,
 			"call":  call,
 			"tries": tries,
 			"cut": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -488,6 +488,7 @@ func TestBegunAlone(t *testing.T) {
 // TestExampleOfWorkers gives workers an example page by its address: each fetches it before it
 // joins, when no shard is its own yet.
 func TestExampleOfWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 3, 3, 0)
 	c.args = []string{"--workers", "1", "--example", "http://" + siteName(0) + "/1"}

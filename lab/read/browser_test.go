@@ -20,6 +20,7 @@ import (
 // TestInChromium reads with keys alone, goes back, undoes, changes topic, and
 // looks again where another reader differs.
 func TestInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := sit(t, nil, nil)
 	for n := range 3 { // bob has read some
 		if failed := d.do("label", request{Reader: "bob", N: n, Grade: "1", Round: 1}, nil); failed != "" {
