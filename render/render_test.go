@@ -12,9 +12,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/render"
 	"github.com/waggle-crawler/waggle/web"
-	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
