@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // outside is a package of another module: it names what a program needs to make a crawl
@@ -71,6 +73,7 @@ var (
 // A module outside compiles with the parts that it may give: what they are made of can be
 // named there.
 func TestOutsideModule(t *testing.T) {
+	long.Test(t, "builds a program of another module")
 	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)

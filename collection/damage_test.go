@@ -21,6 +21,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -270,16 +271,10 @@ func opened(t *testing.T, dir string) *Writer {
 // refused with the name of what is damaged; then the file is put back, or the crawl
 // repaired, and it goes on. In the end archive and log hold each page once, or
 // lost.txt names it, nothing acknowledged was asked for again, and the folder is
-// whole. WAGGLE_DAMAGES sets how often (default 15); more begin with the same.
+// whole. WAGGLE_DAMAGES sets how often (15, and 3 in the quick run); more begin with the same.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	rounds := 15
-	if v := os.Getenv("WAGGLE_DAMAGES"); v != "" {
-		var err error
-		if rounds, err = strconv.Atoi(v); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := long.Count(t, "WAGGLE_DAMAGES", 3, 15)
 	counts := map[string]int{}
 	for round := 0; round < rounds; {
 		rng := rand.New(rand.NewPCG(uint64(round), 11))

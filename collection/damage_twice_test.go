@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/waggle-crawler/waggle/collection/collectiontest"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
 )
 
@@ -21,20 +21,10 @@ import (
 // and repairs it. Verify then finds nothing but what Repair says that only putting
 // a file back mends; that done, the crawl goes on, and in the end all is whole and no
 // page is archived twice. A crawl may be damaged and repaired again, before it goes on
-// or after that. WAGGLE_DAMAGES sets how many folders (default 12), and WAGGLE_SEED
+// or after that. WAGGLE_DAMAGES sets how many folders (12, and 3 in the quick run), and WAGGLE_SEED
 // where chance begins.
 func TestRepairedIsWhole(t *testing.T) {
-	folders, seed := 12, uint64(100)
-	for name, set := range map[string]func(v string) error{
-		"WAGGLE_DAMAGES": func(v string) (err error) { folders, err = strconv.Atoi(v); return err },
-		"WAGGLE_SEED":    func(v string) (err error) { seed, err = strconv.ParseUint(v, 10, 64); return err },
-	} {
-		if v := os.Getenv(name); v != "" {
-			if err := set(v); err != nil {
-				t.Fatal(name, err)
-			}
-		}
-	}
+	folders, seed := long.Count(t, "WAGGLE_DAMAGES", 3, 12), uint64(long.Count(t, "WAGGLE_SEED", 100, 100))
 	for n := 0; n < folders; seed++ {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		m, dirs := snapshots(t, rng, 5)

@@ -3,7 +3,6 @@ package collection
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store"
 )
 
@@ -223,13 +223,14 @@ func (c *leapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 // The disk is full at the nth operation of a crawl, of any of its stores, for one
 // operation, for some, or from then on. The crawl ends with an error that says so,
 // what it leaves is whole, and with room it goes on to what it would have fetched.
-// WAGGLE_FAULTS=1 tries every n, and not one of nine.
+// WAGGLE_LONG=all tries every n, WAGGLE_LONG=1 one of nine, and the quick run one of 45.
 func TestDiskFullAnywhere(t *testing.T) {
 	faultsAnywhere(t, syscall.ENOSPC, 9, roomOps)
 }
 
 // The disk breaks in the same way: it does not write, does not sync, does not give a file
-// another name, or does not read. WAGGLE_FAULTS=1 tries every n, and not one of 23 writes and of 9 reads.
+// another name, or does not read. WAGGLE_LONG=all
+// tries every n, WAGGLE_LONG=1 one of 23 writes and of 9 reads, and the quick run a fifth of these.
 func TestDiskBreaksAnywhere(t *testing.T) {
 	t.Run("writes", func(t *testing.T) { faultsAnywhere(t, syscall.EIO, 23, roomOps) })
 	t.Run("names", func(t *testing.T) { faultsAnywhere(t, syscall.EIO, 1, nameOps) })
@@ -260,8 +261,11 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 	if m.asked[m.address(8)] == 0 || !m.clock.Now().After(newLeapClock().Now()) {
 		t.Fatalf("no page timed out, or nobody waited: it is %v in the end", m.clock.Now())
 	}
-	if v := os.Getenv("WAGGLE_FAULTS"); v != "" {
+	switch {
+	case long.All():
 		step = 1
+	case !long.Asked():
+		step *= 5
 	}
 	counts := map[string]int{}
 	lengths := []int{1, 5, never}
@@ -311,7 +315,7 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 		}
 	}
 	t.Logf("%d operations of a first run and %d of a second: %v", whole.n, second.n, counts)
-	if counts["ended"]+counts["told as damage"]+counts["went on, and did without what failed"] < 5 {
+	if counts["ended"]+counts["told as damage"]+counts["went on, and did without what failed"] < long.Of(2, 5) {
 		t.Error("the crawl hardly ever met what failed")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection/collectiontest"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -85,24 +85,14 @@ func (s snapFrontier) Rescore(ctx context.Context, from []byte, n int, score fun
 // begins.
 func TestKilledAgain(t *testing.T) {
 	t.Parallel()
-	crawls, seed := 1, uint64(1)
-	for name, set := range map[string]func(v string) error{
-		"WAGGLE_DAMAGES": func(v string) (err error) { crawls, err = strconv.Atoi(v); return err },
-		"WAGGLE_SEED":    func(v string) (err error) { seed, err = strconv.ParseUint(v, 10, 64); return err },
-	} {
-		if v := os.Getenv(name); v != "" {
-			if err := set(v); err != nil {
-				t.Fatal(name, err)
-			}
-		}
-	}
+	crawls, seed := long.Count(t, "WAGGLE_DAMAGES", 1, 1), uint64(long.Count(t, "WAGGLE_SEED", 1, 1))
 	for range crawls {
 		k := &killedAgain{
 			T: t, rng: rand.New(rand.NewPCG(seed, 17)), dir: filepath.Join(t.TempDir(), "c"),
 			m: &meadow{n: 150, clock: newLeapClock(), asked: map[string]int{}, acked: map[string]bool{}},
 		}
 		k.story = append(k.story, fmt.Sprintf("seed %d", seed))
-		for range 20 {
+		for range long.Of(3, 20) {
 			if !k.round() {
 				break
 			}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -384,10 +385,10 @@ func saved(t *testing.T, log []byte) map[string]bool {
 // and the crawl goes on to its end. Archive and log are never behind the frontier
 // where nothing more was written than what was synced.
 //
-// WAGGLE_FAULTS=1 tries every sync, and not one of three.
+// WAGGLE_LONG=all tries every sync, WAGGLE_LONG=1 one of three, and the quick run one of five.
 func TestPowerFailsAnywhere(t *testing.T) {
-	every := 3
-	if os.Getenv("WAGGLE_FAULTS") != "" {
+	every := long.Of(5, 3)
+	if long.All() {
 		every = 1
 	}
 	type failure struct {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -76,7 +77,7 @@ func TestRepairInterrupted(t *testing.T) {
 	if len(changes) < 6 || !kinds["aside "] || !kinds["move .jsonl"] || !kinds["move .gz"] || !kinds["move .txt"] {
 		t.Fatalf("the test needs more changes than %v", changes)
 	}
-	for made := -1; made <= len(changes); made++ { // -1: before the journal
+	for made := -1; made <= len(changes); made += long.Of(5, 1) { // -1: before the journal
 		own := copyOf(t, dir)
 		_, w := plan(own)
 		if made >= 0 {

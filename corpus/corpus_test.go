@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -568,9 +569,7 @@ func TestDepartments(t *testing.T) {
 			}
 		}
 	}
-	if testing.Short() {
-		t.Skip("the survey takes long: leave out -short")
-	}
+	long.Test(t, "surveys a recorded web")
 	s, err := w.Survey(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
@@ -112,6 +113,7 @@ func TestPagesAreAsParsed(t *testing.T) {
 }
 
 func TestPagesOfDepartmentsAreAsParsed(t *testing.T) {
+	long.Test(t, "parses a web twice")
 	if raceDetector {
 		t.Skip("parses a web twice and shares nothing: TestPagesAreShared looks for races")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/madecrawl"
 	"github.com/waggle-crawler/waggle/parse"
 )
@@ -21,6 +22,7 @@ import (
 // links. The greatest of what is in use is taken, of what the collector of garbage leaves,
 // at every 128 KiB of the export.
 func TestMemoryOfAPage(t *testing.T) {
+	long.Test(t, "writes each export of 1,800 pages")
 	const few, many = 300, 1800
 	// Rows of a page, held, are some 1,000 bytes, those of its links 1,500. What is in work at
 	// a moment differs by up to 300 KB, or 200 bytes a page.

@@ -12,11 +12,13 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // ReplayWeb.page opens the WACZ file in a browser, lists its pages and shows one as it
 // was archived. It is a tool of this test alone: its licence keeps it out of waggle.
 func TestReplayWebPage(t *testing.T) {
+	long.Test(t, "starts a browser")
 	player := os.Getenv("WAGGLE_REPLAYWEB")
 	if player == "" {
 		t.Skip("needs ReplayWeb.page: set WAGGLE_REPLAYWEB to the unpacked package replaywebpage of npm, with ui.js and sw.js")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -20,10 +21,7 @@ import (
 // the others. It asserts that they agree in all they say.
 func TestColdHosts(t *testing.T) {
 	ctx := context.Background()
-	seeds := uint64(12)
-	if testing.Short() {
-		seeds = 2 // with the race detector each takes five seconds; one host is at hand, or a few
-	}
+	seeds := long.Of(uint64(2), 12) // one host is at hand, or a few
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		opts := frontier.Options{

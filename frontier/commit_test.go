@@ -18,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -516,7 +517,8 @@ func TestUnwrittenIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		for _, c := range []struct{ bytes, turns, most int }{{10, 200, 64}, {1 << 20, 40, 16}, {20 << 20, 3, 1}} {
+		type bound struct{ bytes, turns, most int }
+		for _, c := range long.Of([]bound{{10, 200, 64}, {1 << 20, 20, 16}}, []bound{{10, 200, 64}, {1 << 20, 40, 16}, {20 << 20, 3, 1}}) {
 			most := 0
 			for i := range c.turns {
 				turn := adding(t, i, 1)

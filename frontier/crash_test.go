@@ -18,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -38,7 +39,7 @@ func driver(seed uint64) *frontiertest.Driver {
 // TestKilled kills the process at each of its writes, and asserts that what is
 // opened afterwards is the frontier before or after the call that wrote.
 func TestKilled(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range long.Of(uint64(1), 3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			type snapshot struct {
 				fs    *vfs.MemFS
@@ -235,7 +236,7 @@ func TestPowerFailure(t *testing.T) {
 // before the turn that failed, and what is opened then holds every address.
 func TestLedgerFailsOnce(t *testing.T) {
 	failed := 0
-	for k := range 150 {
+	for k := 0; k < 150; k += long.Of(5, 1) {
 		disk := vfs.NewCrashableMem()
 		var mu sync.Mutex
 		left := k
@@ -278,7 +279,7 @@ func TestLedgerFailsOnce(t *testing.T) {
 			t.Errorf("write %d: %v", k, err)
 		}
 	}
-	if failed < 50 {
+	if failed < long.Of(10, 50) {
 		t.Errorf("only %d of the writes were in a call", failed)
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,24 +15,14 @@ import (
 
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// rounds is how many random damages a test tries: WAGGLE_DAMAGES, or few, of which -short leaves a
-// third.
+// rounds is how many random damages a test tries: WAGGLE_DAMAGES, or few, of which the quick run
+// has a third.
 func rounds(t *testing.T, few int) int {
-	v := os.Getenv("WAGGLE_DAMAGES")
-	if v == "" && testing.Short() {
-		return (few + 2) / 3 // the race detector makes each some twenty times as long
-	}
-	if v == "" {
-		return few
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil {
-		t.Fatalf("WAGGLE_DAMAGES: %v", err)
-	}
-	return n
+	return long.Count(t, "WAGGLE_DAMAGES", (few+2)/3, few)
 }
 
 // busy makes a frontier of several tables and logs, and returns its files as

@@ -15,6 +15,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -22,7 +23,7 @@ import (
 // one on disk keeps of them in memory, and asserts that they agree.
 func TestLongQueues(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(4) {
+	for seed := range long.Of(uint64(1), 4) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		opts := frontier.FewHosts(frontier.Options{MaxPerHost: []int{300, 1000, -1, 150}[seed]}, 1)
 		fs := vfs.NewMem()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/hollow"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
@@ -94,6 +95,7 @@ func TestCampus(t *testing.T) {
 
 // The same on pages that were read after the rule was as it is, but for what the tables there say.
 func TestUnseen(t *testing.T) {
+	long.Test(t, "reads a recorded web")
 	if all, _ := tell(t, "unseen.tsv"); all.right < 24 || all.said > all.right || all.read < 500 {
 		t.Errorf("%d of %d hollow pages were told, and %d others: want 24 and none", all.right, all.hollow, all.said-all.right)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -58,6 +59,7 @@ func (s *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A crawl renders what scripts make: archive, log, replay and all that reads a collection have
 // the document that the scripts left, beside what the server sent.
 func TestRenderedCrawl(t *testing.T) {
+	long.Test(t, "starts a browser")
 	chromium.Find(t)
 	site := &scriptedSite{}
 	server := httptest.NewServer(site)

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/badweb"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/render"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -45,6 +46,7 @@ func (n *noNames) Connect(ctx context.Context, network, address string) (net.Con
 // No spelling of an inward address is connected to for a page in a browser, whether a
 // script asks for it or what it asks for redirects there.
 func TestInwardInBrowser(t *testing.T) {
+	long.Test(t, "starts a browser")
 	chromium.Find(t)
 	spellings := badweb.Inward()
 	var redirected sync.Map

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -323,9 +323,7 @@ func total(m map[string]int) (n int) {
 // On ten sites that scripts make, auto finds at least .95 of the wanted pages that always
 // finds, and renders at most a third as many.
 func TestRenderRecall(t *testing.T) {
-	if os.Getenv("WAGGLE_RENDER") == "" {
-		t.Skip("renders some hundred pages: set WAGGLE_RENDER=1")
-	}
+	long.TestOfAll(t, "renders some hundred pages")
 	chromium.Find(t)
 	w := newMadeWeb(24)
 	never, auto, always := crawlMadeWeb(t, w, "never"), crawlMadeWeb(t, w, "auto"), crawlMadeWeb(t, w, "always")
@@ -356,9 +354,7 @@ func (noGain) Render(_ context.Context, r *web.Response, _ float64) (*web.Render
 
 // Of recorded webs, whose pages were sent whole, at most 3% are rendered.
 func TestRenderPlain(t *testing.T) {
-	if os.Getenv("WAGGLE_RENDER") == "" {
-		t.Skip("crawls three recorded webs: set WAGGLE_RENDER=1")
-	}
+	long.TestOfAll(t, "crawls three recorded webs")
 	for _, name := range []string{"campus", "departments", "manuals"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir() + "/web"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -73,6 +74,7 @@ func TestLabelsRefused(t *testing.T) {
 // Labels teach judge and scorer: crawls with right and with wrong ones differ, and so do
 // crawls with and without; of a judge and a scorer that learn from none, none do.
 func TestLabelsTeach(t *testing.T) {
+	long.Test(t, "runs a lab")
 	crawled := func(scorer, judge, labels string) string {
 		f := read(t, "webs: [{path: "+small(t)+", budgets: [10, 60]}]\njudges: ["+judge+"]\nscorers: [{name: "+scorer+labels+"}]\n")
 		out := t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -93,6 +94,7 @@ func TestLabelNoise(t *testing.T) {
 // Noise changes what a learning strategy does, and not what counts; without it and
 // with it a lab repeats its figures.
 func TestLabWithNoise(t *testing.T) {
+	long.Test(t, "runs a lab")
 	harvest := func(more string) string {
 		out := t.TempDir()
 		f := read(t, "webs: [{path: "+small(t)+", budgets: [5, 10, 20]}]\nscorers: [best-first-page]\n"+more)

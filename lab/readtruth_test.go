@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -185,6 +186,7 @@ func checkBounds(t *testing.T, r report.Results) {
 // Distances to relevant pages are known as far as pages were read, and the report
 // says so.
 func TestTruthReadHops(t *testing.T) {
+	long.Test(t, "runs a lab")
 	webDir, poolDir := readTree(t, byBees)
 	for truth, want := range map[string]bool{"truth: read\npool: " + poolDir + "\n": true, "": false} {
 		out := t.TempDir()
@@ -211,6 +213,7 @@ func TestTruthReadHops(t *testing.T) {
 // Where all that crawls come to was read, a truth that was read gives the figures
 // of the same truth in a file.
 func TestTruthReadWhole(t *testing.T) {
+	long.Test(t, "runs a lab")
 	webDir := small(t)
 	poolDir := t.TempDir()
 	f := read(t, "webs: [{path: "+webDir+"}]\nscorers: [breadth-first]\njudges: [keyword]\nbudgets: [30]\nkeep-runs: true\n")

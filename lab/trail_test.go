@@ -6,6 +6,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // The positive control of models of hop distances. Pages of the first web tell how far a
@@ -13,6 +14,7 @@ import (
 // best-first by the likeness to targets does not. On the second, which differs by that
 // alone, the pages on the way are like the targets, and best-first finds some.
 func TestModelsFollowATrail(t *testing.T) {
+	long.Test(t, "runs a lab")
 	webs := ""
 	for _, name := range []string{"trail", "plain"} {
 		trail := map[string]string{"trail": "1", "plain": "0"}[name]

@@ -14,6 +14,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -375,6 +376,7 @@ scorers:
 // crawled are told; the kept lab file is the same lab; costs have the time of
 // teaching.
 func TestTaughtLab(t *testing.T) {
+	long.Test(t, "runs a lab")
 	f := read(t, fmt.Sprintf(taughtLab, forest(t)))
 	var want, first string
 	for _, workers := range []int{1, 8} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/nearcopy"
 	"github.com/waggle-crawler/waggle/parse"
@@ -52,6 +53,7 @@ func eachPage(t testing.TB, name string, wanted map[string]bool, do func(address
 // On pairs of pages that were labelled by reading what differs, precision and recall are those
 // that docs/results/copies.md tells, or better.
 func TestPairs(t *testing.T) {
+	long.Test(t, "parses pages of three recorded webs")
 	pairs := readPairs(t)
 	byWeb := map[string]map[string]bool{}
 	for _, p := range pairs {

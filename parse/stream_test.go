@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -122,8 +123,8 @@ func TestStreamOfRecordedPages(t *testing.T) {
 		{"manuals", .006},
 	} {
 		t.Run(c.web, func(t *testing.T) {
-			nth := 20
-			if os.Getenv("WAGGLE_WEBS") != "" && !testing.Short() {
+			nth := long.Of(100, 20)
+			if os.Getenv("WAGGLE_WEBS") != "" && long.Asked() {
 				nth = 1
 			}
 			p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})

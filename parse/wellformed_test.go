@@ -59,9 +59,6 @@ func TestBounds(t *testing.T) {
 		}
 		return b.String()
 	}
-	if testing.Short() {
-		t.Skip("parses pages of megabytes: leave out -short")
-	}
 	for _, c := range []struct {
 		name, body string
 		links      int // at least

@@ -7,12 +7,14 @@ import (
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/render"
 )
 
 // Scripts find the cookies of their page that they may read, and those that they set or
 // delete are so in the jar. Pages of other sites find none of them.
 func TestCookies(t *testing.T) {
+	long.Test(t, "starts a browser")
 	jar := cookies.New(clock.System{})
 	jar.Answered(at("http://www.a.example/"), http.Header{"Set-Cookie": {"seen=1; Domain=a.example; Max-Age=3600", "hidden=2; HttpOnly", "gone=3", "odd=\"4\""}})
 	p := pool(t, &site{}, func(o *render.Options) { o.Cookies = jar })

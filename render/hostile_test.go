@@ -3,12 +3,12 @@ package render_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/render"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -26,6 +26,7 @@ type hostile struct {
 //
 // None of them ends by the time it takes: the limit of that is far away on any machine.
 func TestHostile(t *testing.T) {
+	long.Test(t, "shows hostile pages to a browser")
 	testHostile(t, 5*time.Minute, []hostile{
 		{name: "a thousand windows", script: `for (let i = 0; i < 1000; i++) window.open("/w" + i)`, ended: []web.Reason{web.ReasonRenderWindows}, want: "as sent"},
 		{name: "windows by links", script: `const a = document.createElement("a"); a.href = "/x"; a.target = "_blank"; document.body.append(a); for (let i = 0; i < 1000; i++) a.click()`, ended: []web.Reason{web.ReasonRenderWindows}},
@@ -67,8 +68,9 @@ func parts(n int) (s string) {
 var anyEnd = []web.Reason{web.ReasonRenderTime, web.ReasonRenderCPU, web.ReasonRenderMemory, web.ReasonRenderCrash}
 
 // Pages that take what there is of time and memory are ended too. Each takes seconds, so
-// they are tried where WAGGLE_HOSTILE is set, but for one.
+// WAGGLE_LONG=all tries them all, and WAGGLE_LONG=1 one.
 func TestGreedy(t *testing.T) {
+	long.Test(t, "shows a page that does not end to a browser")
 	list := []hostile{
 		{name: "endless loop", script: `for (;;) {}`, ended: anyEnd},
 		{name: "endless loop later", script: `document.body.append("before"); setTimeout(() => { for (;;) {} }, 3000)`, ended: anyEnd},
@@ -82,7 +84,7 @@ func TestGreedy(t *testing.T) {
 		{name: "mining", script: `const u = URL.createObjectURL(new Blob(["for(;;){}"])); for (let i = 0; i < 4; i++) new Worker(u)`, ended: anyEnd},
 		{name: "a thousand frames", script: `for (let i = 0; i < 1000; i++) document.body.append(document.createElement("iframe"))`, want: "as sent", ended: append([]web.Reason{""}, anyEnd...)},
 	}
-	if os.Getenv("WAGGLE_HOSTILE") == "" {
+	if !long.All() {
 		list = list[:1]
 	}
 	testHostile(t, 2*time.Second, list)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/render"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -20,6 +21,7 @@ import (
 // A page whose browser is killed is rendered again, a bounded number of times, and what it
 // asked for in vain is kept.
 func TestKilledBrowser(t *testing.T) {
+	long.Test(t, "kills browsers")
 	for _, c := range []struct {
 		kills, tries int
 		body         string // part of the document

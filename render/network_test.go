@@ -9,11 +9,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // Nothing that a page does reaches the network: neither from the network of its own that
 // a browser has where the system allows it, nor from that of the machine.
 func TestNoNetwork(t *testing.T) {
+	long.Test(t, "starts a browser")
 	var reached atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reached.Add(1)
@@ -100,6 +103,7 @@ func TestNoNetwork(t *testing.T) {
 
 // The same page gives the same document, whatever chance and time it asks for.
 func TestSameBytes(t *testing.T) {
+	long.Test(t, "starts a browser")
 	s := &site{bodies: map[string]string{"https://a.example/data.json": `"data"`}}
 	var docs [2]string
 	for i := range docs {

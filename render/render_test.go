@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/render"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -71,9 +72,6 @@ func page(address, body string) *web.Response {
 // pool makes a pool, or skips the test where there is no browser.
 func pool(t *testing.T, s *site, change func(*render.Options)) *render.Pool {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
 	o := render.Options{Resources: s, Unsandboxed: true, Limits: render.Limits{Time: 5 * time.Minute}, Note: func(n string) { t.Log(n) }}
 	if change != nil {
 		change(&o)
@@ -109,7 +107,7 @@ func TestRender(t *testing.T) {
 		"http://a.example/items.json?p=1": `[1]`, "http://a.example/items.json?p=2": `[2]`, "http://a.example/items.json?p=3": `[3]`,
 	}}
 	p := pool(t, s, nil)
-	for _, c := range []struct {
+	cases := []struct {
 		name, body string
 		want       []string // parts of the document
 		absent     []string
@@ -237,7 +235,8 @@ func TestRender(t *testing.T) {
 			name: "what the page sees of waggle", body: head + `<script>setTimeout(() => document.body.append(typeof waggle + " " + navigator.webdriver), 3000); Object.prototype.toJSON = () => "x"; Array.prototype.push = null; document.querySelectorAll = null</script>`,
 			want: []string{"undefined "},
 		},
-	} {
+	}
+	for _, c := range cases[:long.Of(2, len(cases))] { // each costs a second of processor time
 		t.Run(c.name, func(t *testing.T) {
 			s.asked = nil
 			r, err := p.Render(t.Context(), page("http://a.example/", c.body), 0)

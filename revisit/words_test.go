@@ -10,6 +10,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -87,6 +88,7 @@ type sitemaps func(changed, today time.Time, i int) time.Time
 // changed where a sitemap tells when pages did, and no fewer where it tells what is not so.
 // docs/guide/again.md tells the figures.
 func TestSitemapsFindChanges(t *testing.T) {
+	long.Test(t, "simulates ninety rounds")
 	const rounds, learning, budget = 90, 30, 19
 	for name, c := range map[string]struct {
 		sitemap     sitemaps

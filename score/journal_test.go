@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/web"
@@ -116,6 +117,7 @@ func TestGoesOnFromSnapshot(t *testing.T) {
 // A snapshot that was altered or cut is refused, or read as another model; it never
 // breaks the scorer.
 func TestDamagedSnapshot(t *testing.T) {
+	long.Test(t, "damages snapshots of every scorer")
 	for _, name := range snapshotters(t) {
 		s := newScorer(t, name, score.Options{Set: hasty(name)})
 		links := learnPages(s, 0, 40)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -98,6 +99,7 @@ func (b *browser) stayedHome() {
 // TestInChromium teaches in a real browser: open a start page, click links in
 // the page, label by click and by key, go back with the browser's own button.
 func TestInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	pages := college()
 	for u, is := range pages {
 		pages[u] = strings.Replace(is, "<body>", "<body>"+tiles, 1)
@@ -230,6 +232,7 @@ func TestStartPagesInChromium(t *testing.T) {
 // TestHostileInChromium shows a hostile page in a real browser: it changes
 // nothing, reaches nobody, and the controls go on working.
 func TestHostileInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := sit(t, college(), func(o *Options) { o.Images = true })
 	// Whoever the page names hears what is asked: by name the browser's proxy,
 	// and on this machine, where browsers use none, a server.
@@ -311,6 +314,7 @@ func listener(t *testing.T) (host string, asked func() []string) {
 // where waggle listens and, what none can, both keys: it can neither read nor
 // do anything, nor show the controls in a frame to have them clicked.
 func TestStrangerInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := sit(t, college(), nil)
 	d.do("open", postRequest{URL: "http://college.test/"})
 	saved, framed := len(d.saved), d.Server.state().Framed

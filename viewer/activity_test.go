@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // While a crawl runs, Now shows what its fetches wait for, and nothing of it afterwards.
 func TestActivityInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	col := crawled(t, bees(), "https://bees.test/")
 	w, err := col.Lock()
 	if err != nil {

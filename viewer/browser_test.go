@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/viewer/watch"
@@ -110,6 +111,7 @@ func TestInChromium(t *testing.T) {
 
 // The search is reached from every screen, and what is typed there is no key of the page.
 func TestSearchKeyInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := serve(t, crawled(t, bees(), "https://bees.test/"))
 	b := chromium.Open(t)
 	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
@@ -138,6 +140,7 @@ func TestSearchKeyInChromium(t *testing.T) {
 // What breadth-first found in a lab on the topic of the crawl's name stands beside the curve, and why there is nothing
 // where the lab does not know the name.
 func TestLabCurveInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := serveWith(t, Options{
 		Collections: []collection.Collection{crawled(t, bees(), "https://bees.test/"), crawledBy(t, "wasps", "", bees(), "https://bees.test/")},
 		Lab: func(name string) LabCurve {
@@ -168,6 +171,7 @@ func TestLabCurveInChromium(t *testing.T) {
 // The curve of a breadth-first crawl of the same name which is shown too stands beside that of
 // another, in the colours of the scheme; what is chosen takes its place.
 func TestCurvesInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	plain := bees()
 	delete(plain, "https://flowers.test/")
 	d := serve(t, crawled(t, bees(), "https://bees.test/"), crawledBy(t, "bees", "breadth-first", plain, "https://bees.test/"), crawledBy(t, "wasps", "", plain, "https://bees.test/"))
@@ -208,6 +212,7 @@ func TestCurvesInChromium(t *testing.T) {
 // A hostile page, shown in every way, changes nothing, runs nothing and reaches nobody;
 // and a page of another origin in the same browser is told nothing.
 func TestHostileInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	var mu sync.Mutex
 	var heard []string
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,6 +289,7 @@ func TestHostileInChromium(t *testing.T) {
 // A search shows the words that match as marks, whatever they stand in, folds near-copies
 // and leads to them; without an index the page says how to make one.
 func TestSearchInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	col := crawled(t, hive(), "https://bees.test/")
 	d := serve(t, col)
 	b := chromium.Open(t)
@@ -316,6 +322,7 @@ func TestSearchInChromium(t *testing.T) {
 // From the words of a search, Enter and ArrowDown lead to the first row, and Escape leaves the
 // field once it is empty.
 func TestSearchKeysInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := serve(t, crawled(t, hive(), "https://bees.test/"))
 	b := chromium.Open(t)
 	b.Call("Page.navigate", map[string]any{"url": d.URL() + "#/1/pages"}, nil)
@@ -346,6 +353,7 @@ func TestSearchKeysInChromium(t *testing.T) {
 // A row that has the focus keeps it while the crawl brings newer pages; they are told of, and shown
 // once they are asked for.
 func TestSelectedRowInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	col := crawled(t, hive(), "https://bees.test/")
 	d := serve(t, col)
 	b := chromium.Open(t)

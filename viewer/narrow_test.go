@@ -10,12 +10,14 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Of many hosts the largest are named in the drawing, in narrow and wide windows; what can be
 // scrolled there is reached by keys and has a name.
 func TestManyHostsInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	s := site{}
 	var all strings.Builder
 	all.WriteString(`<title>Bees</title><p>The honey bee.`)
@@ -47,6 +49,7 @@ func TestManyHostsInChromium(t *testing.T) {
 // In a narrow window nothing of what a person said of pages, of copies, and of the acts is cut or
 // scrolled sideways.
 func TestActsAreNarrowInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	col := crawled(t, hive(), "https://bees.test/")
 	log, err := os.ReadFile(col.EventLog())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -51,6 +52,7 @@ func address(t *testing.T, s string) web.URL {
 // fields, one of them without a space: they fit narrow and wide windows, can be read in both colour
 // schemes, and an act can be undone at each width.
 func TestFullScreensInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	long := strings.Repeat("honeybee", 60)
 	s := bees()
 	s["https://bees.test/hive"] = "<title>Hive</title><h1>The hive</h1><p>A honey bee lives in a hive.<b>wax</b> <b>" + long + "</b>"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/viewer/start"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
@@ -234,6 +235,7 @@ func TestStartSeeds(t *testing.T) {
 
 // A person fills in the form, has the judge tried, and begins; the crawl is shown.
 func TestStartInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d, dir := starting(t)
 	web := hives(t)
 	b := chromium.Open(t)

@@ -11,12 +11,14 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/viewer/start"
 )
 
 // A person who knows the page alone begins a crawl of a recorded web, corrects it by two
 // labels, makes the index, searches, and takes the pages away.
 func TestWalkInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	made := t.TempDir()
 	src, err := corpus.Detect(filepath.Join("..", "docs", "guide", "meadow"))
 	if err != nil {

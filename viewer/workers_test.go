@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
@@ -77,6 +78,7 @@ func TestWorkers(t *testing.T) {
 // The page shows the workers, in narrow and wide windows, and takes no markup from their
 // names.
 func TestWorkersInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	col := crawled(t, bees(), "https://bees.test/")
 	keep(t, col, ofSeveral(time.Now().UTC()))
 	d := serve(t, col)

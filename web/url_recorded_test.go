@@ -12,12 +12,14 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 )
 
 // Truth lists name pages by their recorded addresses, so these must parse, and
 // no two of them may be one.
 func TestRecordedAddresses(t *testing.T) {
+	long.Test(t, "reads all addresses of recorded webs")
 	pages, err := filepath.Glob(filepath.Join(filepath.Dir(recorded.Web(t, "departments")), "*", "pages.jsonl.zst"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages.jsonl.zst in the recorded webs (%v)", err)

@@ -19,24 +19,34 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
-// The command "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
+// The command "tries CODE FILE" runs waggle with each line of a file; "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
 // a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "proxy" starts a proxy that wants a password at $PROXY and has a page for every address; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts these addresses in the place of $SITE and $PROXY.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	runScripts(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DOCS", docs)
 			e.Setenv("GOGC", "400") // hundreds of short processes: their time counts, their memory does not
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return long.Asked(), nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"ends":  ends,
+			"call":  call,
+			"tries": tries,
 			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
 				info, err := os.Stat(ts.MkAbs(args[0]))
 				ts.Check(err)

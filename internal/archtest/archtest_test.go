@@ -66,6 +66,27 @@ func TestHabitsOfTheHouse(t *testing.T) {
 	}
 }
 
+// A test that takes long asks package long, and nothing else, whether it is to run.
+func TestOneWayToTakeLong(t *testing.T) {
+	top := root(t)
+	others := []string{"testing." + "Short()", `"WAGGLE_` + `LONG"`}
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".go" || filepath.Base(filepath.Dir(name)) == "long" {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		for _, other := range others {
+			if strings.Contains(string(b), other) {
+				t.Errorf("%s: %s: ask long.Test, long.Of or long.Count", name, other)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 const plan = "text\n\n" +
 	"| package | owns | may import |\n" +
 	"|---|---|---|\n" +

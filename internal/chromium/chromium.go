@@ -96,9 +96,6 @@ func Find(t testing.TB) string {
 	if err != nil {
 		t.Skip("needs a browser: install chromium")
 	}
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
 	return program
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,9 +23,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // give it what is asked for.
 func start(t *testing.T, o devtools.Options) *devtools.Browser {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
 	b, err := devtools.Start(t.Context(), o)
 	var absent *devtools.AbsentError
 	switch {
@@ -42,6 +40,7 @@ func start(t *testing.T, o devtools.Options) *devtools.Browser {
 // A browser that is offline has its sandbox, whoever starts it, and no network; it ends
 // with Close, and nothing of it is left.
 func TestOffline(t *testing.T) {
+	long.Test(t, "starts a browser")
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has networks of a process")
 	}

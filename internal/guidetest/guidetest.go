@@ -36,6 +36,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // Program is waggle as the pages are held to it. The shell of a page finds it in PATH.
@@ -60,6 +62,9 @@ func Run(t *testing.T, root string, program Program) {
 	}
 	for _, name := range append(names, filepath.Join(root, "README.md")) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			if page := filepath.Base(name); !slices.Contains([]string{"README.md", "first-crawl.md", "job-file.md"}, page) {
+				long.Test(t, "runs the commands of a page of the guide")
+			}
 			t.Parallel()
 			text, err := os.ReadFile(name)
 			if err != nil {

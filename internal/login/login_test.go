@@ -13,12 +13,14 @@ import (
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // A person fills in a form; by the cookies that are handed over the site knows them, also
 // once the window is closed, and of other sites there is none.
 func TestLogin(t *testing.T) {
+	long.Test(t, "opens the window of a browser")
 	chromium.Find(t)
 	in := make(chan string, 8)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

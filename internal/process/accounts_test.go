@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // certificate writes server.pem and server-key.pem for 127.0.0.1 into a folder, valid from so long ago
@@ -78,6 +80,7 @@ func (c *crew) serveSecured(password string, valid time.Duration) (listen string
 // accounts. No file of the workers holds the password; who has none, and a worker of another
 // crawl, sees and steers nothing.
 func TestWorkersByAccounts(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	const password = "a-secret-of-workers"
 	c := newCrew(t, 12, 4, 10*time.Millisecond)

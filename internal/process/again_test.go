@@ -10,17 +10,20 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // A round of a collection is killed again and again. Each time it goes on, and in the end
 // every page that was known was asked for once, by what the server had said of it.
 func TestKilledRoundGoesOn(t *testing.T) {
+	long.Test(t, "kills a round of a crawl")
 	t.Parallel()
 	killRound(t, serveNumbered(t, 300))
 }
 
 // The same where a sitemap tells which pages have changed: these come sooner, and the others last.
 func TestKilledRoundWithSitemap(t *testing.T) {
+	long.Test(t, "kills a round of a crawl")
 	t.Parallel()
 	web := serveNumbered(t, 300)
 	web.sitemap = func() string {

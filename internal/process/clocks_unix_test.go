@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // clockAhead is the variable that tells the program of aheadProgram by how many seconds its wall clock is ahead.
@@ -80,9 +81,7 @@ func (c *crew) startAhead(program, name string, ahead time.Duration) *hand {
 
 // TestWallClocksApart has workers crawl whose wall clocks are an hour apart.
 func TestWallClocksApart(t *testing.T) {
-	if os.Getenv("WAGGLE_CLOCKS_APART") == "" {
-		t.Skip("compiles the runtime of Go anew, and links waggle with it: set WAGGLE_CLOCKS_APART=1")
-	}
+	long.TestOfAll(t, "compiles the runtime of Go anew, and links waggle with it")
 	program := aheadProgram(t)
 	t.Run("crawl", func(t *testing.T) { clocksApart(t, program) })
 	t.Run("certificate", func(t *testing.T) { certificateByClock(t, program) })

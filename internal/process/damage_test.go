@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/collection/collectiontest"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -30,6 +31,7 @@ import (
 // With WAGGLE_OUTAGES=1 the web goes down now and then as well. With -v each damage
 // is logged, and what became of it.
 func TestKilledDamagedCrawlGoesOn(t *testing.T) {
+	long.Test(t, "kills and damages a crawl")
 	t.Parallel()
 	kills := killsWanted(t)
 	h := &harness{

@@ -10,11 +10,13 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // A service begins one round after another, is killed in the middle of one, goes on with that
 // one, and ends when it is told to: no page is asked for twice in a round.
 func TestEvery(t *testing.T) {
+	long.Test(t, "waits for rounds of a crawl")
 	t.Parallel()
 	web := serveNumbered(t, 40)
 	dir := filepath.Join(t.TempDir(), "crawl")

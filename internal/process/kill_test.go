@@ -18,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/store"
 )
@@ -239,6 +240,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 // and the scorer knows the same in the end. The apprentice has a critic; waggle has
 // a judge that changes its mind about pages, which the scorer learns anew.
 func TestKilledScorerIsTheSame(t *testing.T) {
+	long.Test(t, "kills crawls of two scorers")
 	t.Parallel()
 	for _, c := range []struct {
 		scorer  string
@@ -305,15 +307,7 @@ func TestKilledScorerIsTheSame(t *testing.T) {
 
 // killsWanted is how often a crawl is killed.
 func killsWanted(t *testing.T) int {
-	v := os.Getenv("WAGGLE_KILLS")
-	if v == "" {
-		return 4
-	}
-	kills, err := strconv.Atoi(v)
-	if err != nil {
-		t.Fatalf("WAGGLE_KILLS: %v", err)
-	}
-	return kills
+	return long.Count(t, "WAGGLE_KILLS", 1, 4)
 }
 
 func killChance(t *testing.T) *rand.Rand {

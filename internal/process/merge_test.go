@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // waggle runs a command that is to succeed.
@@ -88,6 +89,7 @@ func (c *crew) table(dir string) []string {
 // TestMergedWorkers merges a crawl by one worker and one by four, of which one is killed and
 // does not come back: both have the same pages, and each is a crawl like any other.
 func TestMergedWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	var tables [][]string
 	var last string

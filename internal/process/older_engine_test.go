@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // TestOlderEngine brings an engine back from a backup that is older than the folders of its workers. They
 // are refused, also once others have gone on with it for longer than they had; and with new folders in their
 // place nothing is lost: what is merged of all has each page, once.
 func TestOlderEngine(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 30, 12, 0)
 	c.args = []string{"--workers", fmt.Sprint(atATime)}

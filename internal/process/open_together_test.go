@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // shownWorkers is what `waggle open` tells of the workers of a crawl.
@@ -95,6 +97,7 @@ func (c *crew) shows(ask func() *shownWorkers, what string, is func(*shownWorker
 // `waggle open` of the folder of any worker shows all of them while they run, and what was
 // known last when they have ended.
 func TestOpenShowsWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 20, 40, 20*time.Millisecond)
 	c.args = []string{"--pages", "5000"}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // servedPage is a page that waggle open serves.
@@ -123,6 +124,7 @@ func (o *servedPage) until(what string, is func(*shownState) bool) (last shownSt
 
 // A crawl is killed, goes on and ends while its page is open: the page tells each.
 func TestPageOfKilledCrawl(t *testing.T) {
+	long.Test(t, "opens the page of a crawl in a process")
 	t.Parallel()
 	site := serveNumbered(t, 60)
 	enough := site.gate(20)
@@ -165,6 +167,7 @@ func TestPageOfKilledCrawl(t *testing.T) {
 // The page of a folder that its user may only read shows all there is, says what cannot be
 // done, and leaves the folder as it was.
 func TestPageOfFolderToRead(t *testing.T) {
+	long.Test(t, "opens the page of a crawl in a process")
 	t.Parallel()
 	site := serveNumbered(t, 10)
 	top := t.TempDir()

@@ -21,6 +21,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
 	"github.com/waggle-crawler/waggle/cluster/worker"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // tunnel is a way to the engine that a test can close.
@@ -239,6 +240,7 @@ func newFaultyCrew(t *testing.T, faults int) *crew {
 // TestCutNetwork cuts the network between one of three workers and the engine for longer than
 // its session lasts. What waits on the way arrives later, unless connections end.
 func TestCutNetwork(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	cuts := faultsWanted(t)
 	c := newFaultyCrew(t, cuts)
@@ -264,6 +266,7 @@ func TestCutNetwork(t *testing.T) {
 // TestEngineAway takes the engine away from all workers for longer than their sessions last:
 // its process is killed and started again, or stands still.
 func TestEngineAway(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	outages := faultsWanted(t)
 	c := newFaultyCrew(t, outages)
@@ -293,6 +296,7 @@ func TestEngineAway(t *testing.T) {
 // TestPausedWorker stops the process of a worker for longer than its session lasts, and lets
 // it go on when others have its shards. Nothing it does then counts.
 func TestPausedWorker(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	pauses := faultsWanted(t)
 	c := newFaultyCrew(t, pauses)
@@ -407,6 +411,7 @@ func (s *servers) leader() int {
 // TestLeaderKilled kills the one of three servers that leads the log of the crawl, and starts
 // it again once the workers have gone on without it.
 func TestLeaderKilled(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	kills := faultsWanted(t)
 	c := newCrew(t, 40, 10+4*kills, 20*time.Millisecond)

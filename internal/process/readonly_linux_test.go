@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // On a disk that cannot be written to, a crawl is shown, searched and exported, and what
 // needs writing says so.
 func TestReadOnlyDisk(t *testing.T) {
+	long.Test(t, "mounts a disk")
 	t.Parallel()
 	const mount = `mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"`
 	if said, err := exec.Command("unshare", "-rm", "sh", "-c", mount, "sh", t.TempDir(), "true").CombinedOutput(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // joining are the arguments of a worker that joins an engine.
@@ -18,6 +19,7 @@ func (c *crew) joining(name, engine string) []string {
 // A worker that is refused, or is stopped before the crawl begins, leaves nothing that is in
 // the way of the same command once it is put right.
 func TestRefusedJoin(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 6, 4, 0)
 	c.serveEngine()

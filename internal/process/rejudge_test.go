@@ -14,6 +14,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -82,6 +83,7 @@ func (swapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 // new one, of the right number of pages, and says by what. In the end the crawl goes
 // on. WAGGLE_KILLS sets how often (default 4).
 func TestKilledJudge(t *testing.T) {
+	long.Test(t, "kills waggle judge")
 	t.Parallel()
 	web := serveNumbered(t, 600)
 	rng := killChance(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store/ship/shiptest"
 )
 
@@ -42,6 +43,7 @@ func archived(t *testing.T, dir string) map[string]int {
 // TestShipped kills a crawl that ships its archive to a store that fails now and then: in the end
 // the store has all of it, and what is fetched from there is the crawl.
 func TestShipped(t *testing.T) {
+	long.Test(t, "copies archives of several processes")
 	t.Parallel()
 	shop := shiptest.New(t)
 	c := newCrew(t, 30, 20, 5*time.Millisecond)

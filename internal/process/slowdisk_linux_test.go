@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // slowDisk makes each of some system calls of a process take longer, by strace: the calls are
@@ -92,6 +94,7 @@ func canSlow() string {
 // sessions are over, as no renewal is in time. Nothing is lost, nobody is hurried, nothing is
 // archived twice.
 func TestSlowDisk(t *testing.T) {
+	long.Test(t, "waits for a slow disk")
 	if why := canSlow(); why != "" {
 		t.Skip(why)
 	}

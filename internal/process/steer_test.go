@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -18,6 +19,7 @@ import (
 // person labels pages and tells it what to do: whatever was acknowledged to the person is taken in once, in order, and what holds
 // in the end is what the person said last. WAGGLE_KILLS sets how often (default 4).
 func TestKilledWhileSteered(t *testing.T) {
+	long.Test(t, "kills a crawl that is steered")
 	t.Parallel()
 	kills := killsWanted(t)
 	site := serveNumbered(t, 80*max(kills, 10))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // told waits until the log of a worker has n acts, and returns them.
@@ -60,6 +61,7 @@ func (c *crew) leftOut(site string) string {
 // TestSteeredWorkers tells workers things, each another one: all do them, also one that comes
 // later, and one that is killed and comes back while the crawl stands still.
 func TestSteeredWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 30, 40, 40*time.Millisecond)
 	c.serveEngine()
@@ -130,6 +132,7 @@ func TestSteeredWorkers(t *testing.T) {
 // comes back, although the budget was spent. A label of a page that nobody has does not look as
 // if it was done, and a crawl that is over takes nothing in any more.
 func TestToldLate(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 12, 6, 0)
 	c.args = []string{"--pages", "20"}
@@ -185,6 +188,7 @@ func TestToldLate(t *testing.T) {
 // Links of a muted place come back when that is undone, whichever worker has set them aside: while
 // the workers crawl, and in what is merged of their folders.
 func TestUnmutedWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 20, 12, 0)
 	c.serveEngine()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // crew is a crawl of several workers.
@@ -356,10 +357,10 @@ func newCrew(t *testing.T, sites, pages int, delay time.Duration) *crew {
 	return &crew{T: t, web: serveSites(t, sites, pages), dir: dir, engine: filepath.Join(dir, "engine"), delay: delay, term: 3 * time.Second}
 }
 
-// TestTogether crawls a web with one, two, four and eight workers, which fetch all of it, no page
+// TestTogether crawls a web with one, two, four and eight workers (two in the quick run), which fetch all of it, no page
 // twice unless the machine is so busy that a session ends, and hurry no site.
 func TestTogether(t *testing.T) {
-	for _, n := range []int{1, 2, 4, 8} {
+	for _, n := range long.Of([]int{2}, []int{1, 2, 4, 8}) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			// The sites are so many that no worker's shards are without one, wherever they begin.
 			c := newCrew(t, max(40, 20*n), 3, 250*time.Millisecond)
@@ -403,6 +404,7 @@ const atATime = 4
 // TestWorkersComeAndGo has a worker join while another crawls, one leave in good order, and
 // come back.
 func TestWorkersComeAndGo(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 40, 12, 30*time.Millisecond)
 	c.args = []string{"--workers", fmt.Sprint(atATime)}
@@ -425,6 +427,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 // others when their shards have been taken over, and others never. WAGGLE_KILLS says how
 // often (default 4).
 func TestKilledWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	kills := killsWanted(t)
 	c := newCrew(t, 40, 6+6*kills, 10*time.Millisecond)
@@ -485,6 +488,7 @@ func TestBegunAlone(t *testing.T) {
 // TestExampleOfWorkers gives workers an example page by its address: each fetches it before it
 // joins, when no shard is its own yet.
 func TestExampleOfWorkers(t *testing.T) {
+	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 3, 3, 0)
 	c.args = []string{"--workers", "1", "--example", "http://" + siteName(0) + "/1"}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/text"
 )
 
@@ -69,6 +70,7 @@ func TestGuessWords(t *testing.T) {
 // How often the language of a topic of a few words is told, rightly, wrongly and not at all: the
 // table of docs/results/languages.md.
 func TestGuessTopics(t *testing.T) {
+	long.Test(t, "guesses the languages of all topics of a table")
 	b, err := os.ReadFile("testdata/topics.tsv")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -19,6 +20,7 @@ import (
 // TestInChromium reads with keys alone, goes back, undoes, changes topic, and
 // looks again where another reader differs.
 func TestInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := sit(t, nil, nil)
 	for n := range 3 { // bob has read some
 		if failed := d.do("label", request{Reader: "bob", N: n, Grade: "1", Round: 1}, nil); failed != "" {
@@ -116,6 +118,7 @@ func (s slow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 // TestSlowPageInChromium goes on to a page that is not there yet: until it is, keys
 // and buttons grade nothing, and the page before is not shown in its place.
 func TestSlowPageInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := sit(t, nil, func(o *Options) { o.Reader = "ada" })
 	hive := d.Webs["hive"]
 	gate := slow{hive.Fetcher.(site), "http://hive.test/bees/2", make(chan struct{})}
@@ -153,6 +156,7 @@ func TestSlowPageInChromium(t *testing.T) {
 // TestWidthsInChromium shows the page at three widths, light and dark: nothing
 // lies beyond the window, and all grades can be reached.
 func TestWidthsInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	d := sit(t, site{"http://hive.test/bees/1": "text/html:<title>" + strings.Repeat("Averylongwordwithoutanend", 20) + "</title><p>" + strings.Repeat("beesbeesbees", 100) + "<p>" + strings.Repeat("They dance. ", 200)}, func(o *Options) { o.Reader = "ada" })
 	b := chromium.Open(t)
 	for _, width := range []int{320, 1024, 1920} {
@@ -177,6 +181,7 @@ func TestWidthsInChromium(t *testing.T) {
 // TestHostileInChromium shows a hostile page in a real browser: it changes
 // nothing, reaches nobody, and the controls go on working.
 func TestHostileInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
 	var mu sync.Mutex
 	var heard []string
 	evil := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

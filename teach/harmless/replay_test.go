@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
@@ -47,6 +48,7 @@ lines</textarea></form><p>below`,
 // pixel by pixel, without their scripts. With WAGGLE_REPLAY, as many pages of
 // recorded webs are compared as well, and how far they differ is logged.
 func TestReplay(t *testing.T) {
+	long.Test(t, "starts a browser")
 	b := chromium.Open(t)
 	pages := &replayed{t: t, parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), shown: true}
 	server := httptest.NewServer(pages)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/index"
@@ -139,7 +140,9 @@ func (c *Crawl) makeIndex(ctx context.Context) {
 	s := &c.search
 	s.state.Making, s.state.Indexed, s.state.Pages, s.made = false, 0, 0, true
 	switch {
-	case err == nil || ctx.Err() != nil || errors.Is(err, index.ErrBusy): // another process makes it
+	case err == nil:
+		s.again = time.Time{} // it is opened at once, although another one could not be
+	case ctx.Err() != nil || errors.Is(err, index.ErrBusy): // another process makes it
 	case closed(err):
 		s.failed, s.state.Error = true, "the folder of the crawl cannot be written: "+event.Line(err.Error())
 	default:

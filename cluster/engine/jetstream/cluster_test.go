@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/cluster/engine/enginetest"
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // clusterHost is a cluster of three servers on loopback.
@@ -110,6 +111,7 @@ func (h *clusterHost) leader(ctx context.Context, crawl string) (int, error) {
 // TestCluster kills the server that leads, again and again: whoever appends waits for
 // the next one, and nothing acknowledged is lost.
 func TestCluster(t *testing.T) {
+	long.Test(t, "starts a cluster of three servers")
 	h := newCluster(t)
 	if err := h.Start(); err != nil {
 		t.Fatal(err)
@@ -126,7 +128,7 @@ func TestCluster(t *testing.T) {
 		}
 		return errors.Join(h.servers[i].Close(), h.start(i))
 	})
-	if os.Getenv("WAGGLE_ENGINE_CLUSTER") != "" {
+	if long.All() {
 		enginetest.Run(t, h)
 	}
 }
@@ -134,6 +136,7 @@ func TestCluster(t *testing.T) {
 // TestOpenedTogether has workers begin crawls at the same moment, each by another server: one
 // makes the streams, and the others find them.
 func TestOpenedTogether(t *testing.T) {
+	long.Test(t, "starts a cluster of three servers")
 	h := newCluster(t)
 	if err := h.Start(); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/badweb"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/parse/document"
 	"github.com/waggle-crawler/waggle/score"
@@ -21,9 +22,7 @@ import (
 // nothing is asked for that a document names as a part of itself, and sitemaps without
 // end do not go on without end.
 func TestBadDocuments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles PDFium: leave out -short")
-	}
+	long.Test(t, "waits for documents that take all the time they are given")
 	bad, err := badweb.Start()
 	if err != nil {
 		t.Fatal(err)

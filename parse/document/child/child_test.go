@@ -228,8 +228,9 @@ func TestEndsWithItsInput(t *testing.T) {
 // PDF is read in a process, its text at its links; files that have no end, or are damaged,
 // are cut or refused. TestBadDocuments has those that take memory and time.
 func TestPDF(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles PDFium: leave out -short")
+	// PDFium is compiled once, however long that takes here.
+	if _, _, err := newPool(t, Options{Workers: 1, Time: 5 * time.Minute, Cache: machineCode}).HTML(document.PDF, pdftest.Page("first", ""), ""); err != nil {
+		t.Fatal(err)
 	}
 	p := newPool(t, Options{Workers: 1, Time: 10 * time.Second, Cache: machineCode})
 	html, cut, err := p.HTML(document.PDF, pdftest.Page("The waggle dance", "http://a.example/"), "")

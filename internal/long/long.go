@@ -1,0 +1,60 @@
+// Package long says which tests run: go test ./... alone is the quick run, which a person
+// waits for. What costs more, such as killed processes, browsers and every damage, runs
+// where the environment asks for the long run.
+package long
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Variable asks for the long run: 1 for what .ci/run holds, and all for what takes longer
+// still, such as a disk that breaks at every operation.
+const Variable = "WAGGLE_LONG"
+
+// Asked tells whether the long run is asked for.
+func Asked() bool { return os.Getenv(Variable) != "" }
+
+// All tells whether everything is asked for.
+func All() bool { return os.Getenv(Variable) == "all" }
+
+// Test skips a test of the long run in the quick run; why says what it costs, such as
+// "kills workers".
+func Test(t testing.TB, why string) {
+	t.Helper()
+	if !Asked() {
+		t.Skipf("%s: set %s=1", why, Variable)
+	}
+}
+
+// TestOfAll skips a test that only WAGGLE_LONG=all asks for.
+func TestOfAll(t testing.TB, why string) {
+	t.Helper()
+	if !All() {
+		t.Skipf("%s: set %s=all", why, Variable)
+	}
+}
+
+// Of is quick in the quick run, and whole in the long one.
+func Of[T any](quick, whole T) T {
+	if Asked() {
+		return whole
+	}
+	return quick
+}
+
+// Count is how often a test repeats what chance decides: the number that the variable of that
+// name says, and otherwise quick or whole, as the run is.
+func Count(t testing.TB, name string, quick, whole int) int {
+	t.Helper()
+	v := os.Getenv(name)
+	if v == "" {
+		return Of(quick, whole)
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
