@@ -12,7 +12,7 @@ import (
 )
 
 // Renderer makes of a response what a browser shows of it. It is safe for concurrent use; of
-// pages that wait, those of links of higher priority go first. The rendering is nil where no
+// pages that wait, those of links of higher priority mostly go first. The rendering is nil where no
 // browser was to be had. The error is ctx's.
 type Renderer interface {
 	Render(ctx context.Context, r *web.Response, priority float64) (*web.Rendering, error)
@@ -250,22 +250,21 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 	return shown, nil
 }
 
-// loses tells whether a page that was rendered has less than was sent, and adds nothing, or was
-// ended before all of it was read: the browser reads a document from its beginning, and stands
-// still at a script. A page whose script leads elsewhere is no such page.
+// loses tells whether a page that was rendered has fewer words or links than were sent, and
+// brings nothing for them: neither more text nor gainLinks new links. Such is a page that was ended
+// while the browser, which reads a document from its beginning, waited for a script in its head.
+// A page whose script leads elsewhere has one link, and loses nothing: that is what a reader sees.
 func (s content) loses(sent content, ended web.Reason) bool {
-	if s.words >= sent.words && len(s.links) >= len(sent.links) {
+	if ended == web.ReasonRenderMoved || s.words >= sent.words && len(s.links) >= len(sent.links) || s.moreText(sent) {
 		return false
 	}
-	if ended != "" && ended != web.ReasonRenderMoved {
-		return !s.moreText(sent)
-	}
+	fresh := 0
 	for u := range s.links {
 		if !sent.links[u] {
-			return false
+			fresh++
 		}
 	}
-	return !s.moreText(sent)
+	return fresh < gainLinks
 }
 
 // isHTML tells whether a browser shows a response as a page: not a document that was made

@@ -321,24 +321,27 @@ func TestScopeAsks(t *testing.T) {
 	}
 }
 
-// A rendering that adds nothing and has less, or that was cut short and has less, is left aside:
-// the page is as it was sent.
+// A rendering that has fewer words or links than were sent, and brings nothing for them, is left
+// aside: the page is as it was sent.
 func TestRenderingThatLoses(t *testing.T) {
 	sent := "<title>1</title>" + script + words(60) + links(12)
-	short := "<title>2</title>" + words(40)
+	fewer := "<title>2</title>" + words(40)
+	const other = `<a href="/new">new</a>`
 	for _, c := range []struct {
 		name, shown string
 		ended       web.Reason
-		want        string // title, words and links found; as sent?
+		want        string // title, links found, and how the page is kept
 	}{
 		{"an empty document", "<title>2</title>", web.ReasonRenderRequests, "1, 11 links, as sent"},
 		{"an empty document, and nothing is wrong", "<title>2</title>", "", "1, 11 links, as sent"},
 		{"fewer links", "<title>2</title>" + words(60) + links(11), "", "1, 11 links, as sent"},
 		{"the same", "<title>2</title>" + words(60) + links(12), "", "2, 11 links, as rendered"},
-		{"other links, and fewer", short + `<a href="/new">new</a>`, "", "2, 1 links, as rendered"},
-		{"cut short, other links, and fewer", short + `<a href="/new">new</a>`, web.ReasonRenderCPU, "1, 11 links, as sent"},
+		{"another link, and fewer", fewer + other, "", "1, 11 links, as sent"},
+		{"other links, and fewer", fewer + other + `<a href="/newer">newer</a>`, "", "2, 2 links, as rendered"},
+		{"cut short, another link, and fewer", fewer + other, web.ReasonRenderCPU, "1, 11 links, as sent"},
+		{"cut short, more links, and fewer words", fewer + links(40), web.ReasonRenderCPU, "2, 39 links, as rendered"},
 		{"cut short, and more", "<title>2</title>" + words(120) + links(12), web.ReasonRenderCPU, "2, 11 links, as rendered"},
-		{"a script leads elsewhere", "<title>2</title>" + `<a href="/new">new</a>`, web.ReasonRenderMoved, "2, 1 links, as rendered"},
+		{"a script leads elsewhere", "<title>2</title>" + other, web.ReasonRenderMoved, "2, 1 links, as rendered"},
 	} {
 		for _, record := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, of a record: %t", c.name, record), func(t *testing.T) {

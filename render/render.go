@@ -145,7 +145,7 @@ const mostTries = 3
 // first page needs it. Safe for concurrent use.
 type Pool struct {
 	o     Options
-	turns *turns
+	queue *queue
 	cache *cache
 
 	mu     sync.Mutex
@@ -190,13 +190,14 @@ func New(o Options) (*Pool, error) {
 		}
 		o.Program = program
 	}
-	return &Pool{o: o, turns: newTurns(o.Browsers), cache: newCache()}, nil
+	return &Pool{o: o, queue: newQueue(o.Browsers), cache: newCache()}, nil
 }
 
 // Close ends the browsers. It is called when every Render has returned.
 func (p *Pool) Close() error {
 	var errs []error
-	for _, s := range p.turns.free {
+	for range p.o.Browsers {
+		s, _ := p.queue.take(context.Background(), 0)
 		if s.browser != nil {
 			errs = append(errs, s.browser.Close())
 		}
@@ -206,24 +207,23 @@ func (p *Pool) Close() error {
 
 // Try starts a browser, so that what is wrong is known before the first page.
 func (p *Pool) Try(ctx context.Context) error {
-	s, err := p.turns.take(ctx, 0)
+	s, err := p.queue.take(ctx, 0)
 	if err != nil {
 		return err
 	}
-	defer p.turns.put(s)
+	defer p.queue.put(s)
 	return p.ready(ctx, s)
 }
 
 // Render renders the page that a server sent. Of pages that wait for a browser the one of the
-// highest priority is next, but for every fourth turn, which goes to the one that has waited
-// longest. Whatever the page does, there is a rendering, if only one that says how it ended. The
+// highest priority is next, but for one in four, which is the one that has waited longest. Whatever the page does, there is a rendering, if only one that says how it ended. The
 // error is a *web.Failure of web.ReasonBrowser where there is no browser, or ctx's.
 func (p *Pool) Render(ctx context.Context, r *web.Response, priority float64) (*web.Rendering, error) {
-	s, err := p.turns.take(ctx, priority)
+	s, err := p.queue.take(ctx, priority)
 	if err != nil {
 		return nil, err
 	}
-	defer p.turns.put(s)
+	defer p.queue.put(s)
 	var asked []web.Resource // in vain
 	var before *web.Rendering
 	for try := 1; ; try++ {

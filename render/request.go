@@ -124,12 +124,17 @@ func (p *page) resource(q *paused) {
 	default:
 		why = o.Refuse(p.asked.URL, u)
 	}
+	var cached *web.Response
+	if q.ResourceType == "Script" && err == nil {
+		cached = p.pool.cache.get(u)
+	}
 	p.mu.Lock()
 	place := p.out.Requests
 	p.out.Requests++
 	p.changed++
 	asks := p.out.Requests > mostAsks*o.Limits.Requests
-	if why == "" && p.fetched >= o.Limits.Requests || p.bytes > o.Limits.Bytes || asks {
+	known := cached != nil || p.answers[u] != nil
+	if asks || why == "" && !known && (p.fetched >= o.Limits.Requests || p.bytes > o.Limits.Bytes) {
 		why = web.ReasonRenderRequests
 	}
 	if why != "" {
@@ -141,13 +146,10 @@ func (p *page) resource(q *paused) {
 		}
 		return
 	}
-	script := q.ResourceType == "Script"
-	if script {
-		if r := p.pool.cache.get(u); r != nil {
-			p.mu.Unlock()
-			p.answer(q, r)
-			return
-		}
+	if cached != nil {
+		p.mu.Unlock()
+		p.answer(q, cached)
+		return
 	}
 	p.fetched++
 	p.pending++
