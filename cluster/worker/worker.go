@@ -289,6 +289,8 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	} else if begun != nil {
 		return errors.New("the crawl in this folder was begun alone, and holds links of all sites: begin one of several workers in a new folder")
 	}
+	asking := time.AfterFunc(lateAfter, func() { w.o.Note("waits to join: the engine does not tell of the crawl") })
+	defer asking.Stop()
 	if err := w.agree(ctx); err != nil {
 		return err
 	}
@@ -316,6 +318,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err := w.toldBefore(ctx); err != nil {
 		return err
 	}
+	asking.Stop()
 	// What this worker was told is in the log before anyone counts it as there: the others, which may
 	// wait for it, are not over by a budget that it was told to raise.
 	late := time.AfterFunc(w.plan.Term*2/3, func() { w.o.Note(fmt.Sprintf("waits to join: %v", w.unanswered())) })
@@ -588,6 +591,9 @@ func (w *Worker) Close(how string) error {
 	}
 	return nil
 }
+
+// lateAfter is how long a worker waits for the engine before it says so.
+const lateAfter = 3 * time.Second
 
 // leaveFor is for how long a worker that leaves tries to tell.
 const leaveFor = 5 * time.Second
