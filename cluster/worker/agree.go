@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/cluster/shard"
@@ -88,3 +89,58 @@ func (w *Worker) agree(ctx context.Context) error {
 	}
 	return nil
 }
+
+// first waits until the engine answers, and until there are enough workers.
+func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
+	taken := make(map[int]bool)
+	told := false
+	for {
+		c, err := w.member.Tick(w.ctx)
+		for _, n := range c.Taken {
+			taken[n] = true
+		}
+		for _, n := range c.Give { // nothing of them is here yet
+			delete(taken, n)
+			err = errors.Join(err, w.member.Free(w.ctx, n))
+		}
+		if err == nil {
+			if w.member.Enough() {
+				w.enough.Store(true)
+				w.await(0)
+				return taken, nil
+			}
+			w.await(w.o.Least)
+			err = w.publish(w.ctx)
+			if !told {
+				told = true
+				live := 0
+				for _, s := range w.member.Sessions() {
+					if !s.Ended {
+						live++
+					}
+				}
+				w.o.Note(fmt.Sprintf("waits for %d workers; there so far: %d", w.o.Least, live))
+			}
+		}
+		if errors.As(err, new(*shard.EndedError)) {
+			return nil, fmt.Errorf("%w: %w", ErrOver, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-w.ctx.Done():
+			return nil, context.Cause(w.ctx)
+		case <-time.After(w.plan.Term / 15):
+		}
+	}
+}
+
+// await notes in the status how many workers this one waits for.
+func (w *Worker) await(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Awaits = n
+}
+
+// HadEnough tells whether there have been as many workers as Options.Least: a session that follows need not wait for them.
+func (w *Worker) HadEnough() bool { return w.enough.Load() }

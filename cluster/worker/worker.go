@@ -143,6 +143,7 @@ type Worker struct {
 	stop      context.CancelCauseFunc
 	member    *shard.Member
 	joined    atomic.Bool      // Open has begun
+	enough    atomic.Bool      // there have been as many workers as Options.Least
 	heard     map[string]sight // of other workers, by identity; of keep, and then of Close
 	front     *Frontier
 	routes    *routes // of the driver
@@ -384,46 +385,6 @@ func (w *Worker) views(ctx context.Context) (map[int]view, error) {
 		}
 	}
 	return views, err
-}
-
-// first waits until the engine answers, and until there are enough workers.
-func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
-	taken := make(map[int]bool)
-	told := false
-	for {
-		c, err := w.member.Tick(w.ctx)
-		for _, n := range c.Taken {
-			taken[n] = true
-		}
-		for _, n := range c.Give { // nothing of them is here yet
-			delete(taken, n)
-			err = errors.Join(err, w.member.Free(w.ctx, n))
-		}
-		if err == nil {
-			if w.member.Enough() {
-				return taken, nil
-			}
-			if !told {
-				told = true
-				live := 0
-				for _, s := range w.member.Sessions() {
-					if !s.Ended {
-						live++
-					}
-				}
-				w.o.Note(fmt.Sprintf("waits for %d workers, of which %d are there", w.o.Least, live))
-			}
-		} else if errors.As(err, new(*shard.EndedError)) {
-			return nil, fmt.Errorf("%w: %w", ErrOver, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-w.ctx.Done():
-			return nil, context.Cause(w.ctx)
-		case <-time.After(w.plan.Term / 15):
-		}
-	}
 }
 
 // resume brings the frontier up to the logs of the shards that it holds: those that are

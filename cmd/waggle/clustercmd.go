@@ -94,7 +94,7 @@ type clusterStatusCmd struct {
 
 // Help tells what is shown.
 func (clusterStatusCmd) Help() string {
-	return `A worker is running, idle (it has nothing to do), paused or leaving, has left, or is lost:
+	return `A worker is running, idle (it has nothing to do), waiting (--workers-min), paused or leaving, has left, or is lost:
 its session has ended without a word. "heard" is how long ago it told something last, by its own
 clock: a worker that runs does so about fifteen times in a --term (15s), and one that was killed is shown as
 it was until nothing was heard of it for so long. Below the table stands what is lost with folders, see
@@ -274,7 +274,11 @@ func ended(all worker.Scene) string {
 
 // state is what a worker does, in a word or two.
 func state(w worker.Seen) string {
-	if s := w.State(); s != worker.Left {
+	switch s := w.State(); s {
+	case worker.Left:
+	case worker.Waiting:
+		return fmt.Sprintf("waits for %d workers", w.Awaits)
+	default:
 		return s
 	}
 	return worker.Left + ": " + terminal.WorkerEnding(event.Ending(w.Ended))

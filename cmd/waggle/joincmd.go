@@ -343,7 +343,6 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 			return how, sum, err
 		}
 		m.Note(fmt.Sprintf("%v; it joins again", err))
-		c.WorkersMin = 0 // they were there
 		next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun, ArchiveFile: m.ArchiveFile, Archived: m.Archived, News: m.News}
 		if m.Writer.Begun() {
 			c.Resume, c.File = true, ""
@@ -394,6 +393,9 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View {
 		return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
 	})
+	if w.HadEnough() {
+		c.WorkersMin = 0 // in a session that follows
+	}
 	ended := string(how)
 	if err != nil || how == event.Stopped {
 		ended = ""
