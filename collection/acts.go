@@ -59,7 +59,7 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 	path, forAll := c.ActFile(), c.OfSeveral()
 	if forAll {
 		if how := c.over(); how != "" {
-			return 0, fmt.Errorf("the crawl of all workers is over (%s), and takes nothing in any more: make one of their folders with waggle cluster merge, and tell that", how)
+			return 0, fmt.Errorf("the crawl of all workers is over (%s), and takes nothing in any more: make one of their folders with waggle cluster merge, and tell that", event.Ending(how).Words())
 		}
 		if full := c.full(); full != "" {
 			return 0, errors.New(full)

@@ -43,8 +43,15 @@ type MergeReport struct {
 	Missing  []string
 }
 
+// RefusedError says why folders cannot be merged, and what can be. Nothing was done.
+type RefusedError struct{ why string }
+
+func (e *RefusedError) Error() string { return e.why }
+
+func refused(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+
 // Merge makes one crawl of the folders of all workers of a crawl, in the folder out,
-// which must not be there: as if one worker had fetched all pages, in the order of the
+// which must not be there (else a RefusedError, as with other folders that are none of one crawl): as if one worker had fetched all pages, in the order of the
 // workers' clocks. The folders stay as they are, and must not be in use.
 //
 //	archives    the exchanges of all, by time, byte by byte as they are
@@ -65,7 +72,7 @@ func Merge(ctx context.Context, out string, from []Collection, o MergeOptions) (
 		o.Progress = func(string, int64, int64) {}
 	}
 	if folder.Exists(out) {
-		return nil, fmt.Errorf("%s is there already: choose a new folder", out)
+		return nil, refused("%s is there already: choose a new folder", out)
 	}
 	m := &merge{ctx: ctx, o: o, tmp: filepath.Clean(out) + ".merging", seen: map[uint64]int{}, acts: map[int]event.Act{}, settings: map[string]string{}, bodies: map[uint64]struct{}{}}
 	defer func() {
@@ -158,11 +165,11 @@ func (s *source) close() error {
 func (m *merge) open(from []Collection) error {
 	for _, c := range from {
 		if !c.Begun() {
-			return fmt.Errorf("%s holds no crawl", c.dir)
+			return refused("%s holds no crawl", c.dir)
 		}
 		for _, s := range m.sources {
 			if same(c.dir, s.w.dir) {
-				return fmt.Errorf("%s is given twice", c.dir)
+				return refused("%s is given twice", c.dir)
 			}
 		}
 		w, err := c.Lock()
@@ -187,7 +194,7 @@ func (m *merge) open(from []Collection) error {
 			}
 		}
 		if b == nil {
-			return fmt.Errorf("%s is of a crawl by one worker alone, and needs no merging: exports read several crawls, by --with", c.dir)
+			return refused("%s is of a crawl by one worker alone, and needs no merging: exports read several crawls, by --with", c.dir)
 		}
 		if err := json.Unmarshal(b, &s.member); err != nil {
 			return fmt.Errorf("%s: which worker it is of cannot be read: %w", c.dir, err)
@@ -258,10 +265,10 @@ func (m *merge) check() error {
 	first := m.sources[0]
 	for _, s := range m.sources {
 		if s.member.Crawl != first.member.Crawl {
-			return fmt.Errorf("%s and %s are of two crawls: merge the folders of one", first.w.dir, s.w.dir)
+			return refused("%s and %s are of two crawls: merge the folders of one", first.w.dir, s.w.dir)
 		}
 		if twin := given[s.member.Worker]; twin != nil {
-			return fmt.Errorf("%s and %s are of the same worker: one is a copy of the other; give the later one alone", twin.w.dir, s.w.dir)
+			return refused("%s and %s are of the same worker: one is a copy of the other; give the later one alone", twin.w.dir, s.w.dir)
 		}
 		given[s.member.Worker] = s
 		maps.Copy(others, s.member.Others)
@@ -272,7 +279,7 @@ func (m *merge) check() error {
 		}
 	}
 	if slices.Sort(m.report.Missing); len(m.report.Missing) > 0 && !m.o.AcceptLoss {
-		return fmt.Errorf("the folder of %s is missing: give the folders of all workers of the crawl; if it is lost for good, --accept-loss merges the others", strings.Join(m.report.Missing, " and that of "))
+		return refused("the folder of %s is missing: give the folders of all workers of the crawl; if it is lost for good, --accept-loss merges the others", strings.Join(m.report.Missing, " and that of "))
 	}
 	return nil
 }
@@ -419,7 +426,7 @@ func (m *merge) begin() error {
 	if ours, err := abandoned(m.tmp); err != nil {
 		return fmt.Errorf("the folder in which the new one is made: %w", err)
 	} else if !ours {
-		return fmt.Errorf("%s would be the name of the new folder until it is complete, and holds files that no merge has begun: move it away, or choose another new folder", m.tmp)
+		return refused("%s would be the name of the new folder until it is complete, and holds files that no merge has begun: move it away, or choose another new folder", m.tmp)
 	}
 	if err := os.RemoveAll(m.tmp); err != nil {
 		return err

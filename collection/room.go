@@ -44,7 +44,7 @@ func (r *room) take(n int) error {
 	}
 	if need := reserve + uint64(n); free < need {
 		r.left = 0
-		return fmt.Errorf("the disk of %s is nearly full, %d MiB are free and %d needed: make room, then resume", r.dir, free>>20, need>>20)
+		return fmt.Errorf("the disk of %s is nearly full, %d MiB are free and %d needed: make room, and start again", r.dir, free>>20, need>>20)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Worker struct {
 	Name     string    `json:"name"`
 	Machine  string    `json:"machine,omitempty"`
 	Own      bool      `json:"own,omitempty"` // its folder is this one
-	State    string    `json:"state"`         // running, idle, paused, leaving, left, lost
+	State    string    `json:"state"`         // running, idle, waiting, paused, leaving, left, lost
 	Ended    string    `json:"ended,omitempty"`
 	Heard    time.Time `json:"heard,omitzero"`
 	Shards   int       `json:"shards"` // it holds

@@ -249,7 +249,7 @@ func (d *disk) checkSpace(n int) error {
 	d.unchecked = checkEvery
 	need := reserve + int64(n)
 	if lacks := d.lacks(need); lacks > 0 {
-		return fmt.Errorf("the disk of %s is nearly full, %d MiB are free and %d needed: make room, then resume",
+		return fmt.Errorf("the disk of %s is nearly full, %d MiB are free and %d needed: make room, and start again",
 			d.dir, (need-lacks)>>20, need>>20)
 	}
 	return nil

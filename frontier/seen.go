@@ -435,7 +435,7 @@ func (d *disk) renewSeen(f *Frontier) error {
 	}
 	// What waits is written twice: as dropped, and as what waits.
 	if need := 2*(runRef{records: most}).size() + reserve; d.lacks(need) > 0 {
-		return fmt.Errorf("the end of what %s knows of addresses was lost, as after a power failure, and writing it anew takes %d MiB, of which the disk lacks %d: make room, then resume; nothing was changed",
+		return fmt.Errorf("the end of what %s knows of addresses was lost, as after a power failure, and writing it anew takes %d MiB, of which the disk lacks %d: make room, and start again; nothing was changed",
 			d.dir, need>>20, d.lacks(need)>>20+1)
 	}
 	last := d.meta.ledger // of the runs; those of what waits count on, as if they had been ledgers

@@ -445,7 +445,7 @@ func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 			if b, err := f.State(ctx, crawl.StateCluster); err != nil || b == nil {
 				return err
 			}
-			return fmt.Errorf("the crawl in %s is that of one of several workers, and others may have its sites: go on with --join", m.Writer.Dir())
+			return fmt.Errorf("the crawl in %s is that of one of several workers, and others may have its sites: go on with --join (waggle crawl -o %[1]s --resume --join ENGINE), or make one crawl of the folders of all workers (waggle cluster merge) and go on with that", m.Writer.Dir())
 		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {

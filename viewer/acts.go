@@ -193,10 +193,9 @@ func twice(b []byte) string {
 	return ""
 }
 
-// checkUndo says why an act that is to be undone cannot be. Where several workers do the crawl
-// they say it.
+// checkUndo says why an act that is to be undone cannot be.
 func (c *crawl) checkUndo(a event.Act) error {
-	if a.Do != event.Undo || c.Collection().OfSeveral() {
+	if a.Do != event.Undo {
 		return nil
 	}
 	told, _, _, err := c.told()

@@ -31,7 +31,7 @@ type worker struct {
 	Name       string       `json:"name"`
 	Machine    string       `json:"machine"`
 	Own        bool         `json:"own"`
-	State      string       `json:"state"` // running, idle, paused, leaving, left, lost
+	State      string       `json:"state"` // running, idle, waiting, paused, leaving, left, lost
 	Ended      event.Ending `json:"ended,omitempty"`
 	EndedWords string       `json:"ended_words,omitempty"`
 	Heard      *time.Time   `json:"heard,omitempty"`

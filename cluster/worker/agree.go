@@ -10,15 +10,39 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/cluster/shard"
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // ErrUnknown is the error of Open with a folder of which the engine does not have the crawl.
 var ErrUnknown = errors.New("this engine does not know the crawl of this folder: join by the engine by which it was begun, or, where that is lost, merge the folders of its workers (waggle cluster merge)")
 
 var errUnread = errors.New("what the engine says of the crawl cannot be read: it is of another program, or of another version")
+
+// RefusedError says why this worker cannot join the crawl, and what helps. Nothing was done.
+type RefusedError struct{ why string }
+
+func (e *RefusedError) Error() string { return e.why }
+
+func refused(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+
+// plain is the value of a setting for people: a list without its signs, and the beginning of a long one.
+func plain(value string) string {
+	var list []string
+	if json.Unmarshal([]byte(value), &list) == nil {
+		value = strings.Join(list, ", ")
+	}
+	if r := []rune(value); len(r) > longest {
+		value = string(r[:longest]) + "…"
+	}
+	return cmp.Or(event.Line(value), "nothing")
+}
+
+// longest is how many characters of a setting are told.
+const longest = 60
 
 // agree keeps the plan, or takes over that of the crawl.
 func (w *Worker) agree(ctx context.Context) error {
@@ -57,13 +81,13 @@ func (w *Worker) agree(ctx context.Context) error {
 		return fmt.Errorf("this crawl was begun by another version of waggle, whose messages have format %d, where this one has %d: go on with the version by which it was begun; to change it, stop all workers, merge their folders (waggle cluster merge), and go on with what comes of it alone", f, format)
 	}
 	if w.self.Crawl != "" && w.self.Crawl != w.plan.ID {
-		return errors.New("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
+		return refused("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
 	}
 	if n := w.o.Plan.Shards; n != 0 && n != w.plan.Shards {
-		return fmt.Errorf("the crawl has %d shards, and %d were asked for: leave --shards out, or give it as it is there", w.plan.Shards, n)
+		return refused("the crawl has %d shards, and %d were asked for: leave --shards out, or give it as it is there", w.plan.Shards, n)
 	}
 	if d := w.o.Plan.Term; d != 0 && d != w.plan.Term {
-		return fmt.Errorf("the term of the crawl is %v, and %v was asked for: leave --term out, or give it as it is there", w.plan.Term, d)
+		return refused("the term of the crawl is %v, and %v was asked for: leave --term out, or give it as it is there", w.plan.Term, d)
 	}
 	var differ []string
 	steered, err := w.e.End(ctx, logActs)
@@ -75,7 +99,7 @@ func (w *Worker) agree(ctx context.Context) error {
 			continue
 		}
 		if theirs := w.plan.Settings[path]; theirs != mine.Settings[path] {
-			differ = append(differ, fmt.Sprintf("%s is %.60q there and %.60q here", path, theirs, mine.Settings[path]))
+			differ = append(differ, fmt.Sprintf("%s is %s there and %s here", path, plain(theirs), plain(mine.Settings[path])))
 		}
 	}
 	for path := range w.plan.Settings {
@@ -84,7 +108,62 @@ func (w *Worker) agree(ctx context.Context) error {
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("another crawl of this name runs on the engine: %s; give this one another name, or the same job", strings.Join(differ, "; "))
+		return refused("another crawl of this name runs on the engine: %s; give this one another name, or the same job", strings.Join(differ, "; "))
 	}
 	return nil
 }
+
+// first waits until the engine answers, and until there are enough workers.
+func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
+	taken := make(map[int]bool)
+	told := false
+	for {
+		c, err := w.member.Tick(w.ctx)
+		for _, n := range c.Taken {
+			taken[n] = true
+		}
+		for _, n := range c.Give { // nothing of them is here yet
+			delete(taken, n)
+			err = errors.Join(err, w.member.Free(w.ctx, n))
+		}
+		if err == nil {
+			if w.member.Enough() {
+				w.enough.Store(true)
+				w.await(0)
+				return taken, nil
+			}
+			w.await(w.o.Least)
+			err = w.publish(w.ctx)
+			if !told {
+				told = true
+				live := 0
+				for _, s := range w.member.Sessions() {
+					if !s.Ended {
+						live++
+					}
+				}
+				w.o.Note(fmt.Sprintf("waits for %d workers; there so far: %d", w.o.Least, live))
+			}
+		}
+		if errors.As(err, new(*shard.EndedError)) {
+			return nil, fmt.Errorf("%w: %w", ErrOver, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-w.ctx.Done():
+			return nil, context.Cause(w.ctx)
+		case <-time.After(w.plan.Term / 15):
+		}
+	}
+}
+
+// await notes in the status how many workers this one waits for.
+func (w *Worker) await(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Awaits = n
+}
+
+// HadEnough tells whether there have been as many workers as Options.Least: a session that follows need not wait for them.
+func (w *Worker) HadEnough() bool { return w.enough.Load() }

@@ -34,6 +34,7 @@ type Status struct {
 	Addresses []byte  `json:"addresses,omitempty"`
 	Speed     float64 `json:"speed,omitempty"`  // pages a second, over the last half minute
 	Paused    bool    `json:"paused,omitempty"` // as people told the crawl
+	Awaits    int     `json:"awaits,omitempty"` // workers that there are to be before it begins, 0 once there were
 	// While it has nothing to do: Idle, how much it had done until then, and how often since
 	// then it has looked whether the logs hold anything for it.
 	Idle     bool `json:"idle,omitempty"`

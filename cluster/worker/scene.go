@@ -60,6 +60,7 @@ const (
 	Running = "running"
 	Idle    = "idle" // nothing is there to do
 	Paused  = "paused"
+	Waiting = "waiting" // until there are more workers
 	Leaving = "leaving" // it brings to an end what is under way
 	Left    = "left"
 	Lost    = "lost" // its session has ended without a word
@@ -74,6 +75,8 @@ func (s *Seen) State() string {
 		return Lost
 	case s.Leaving:
 		return Leaving
+	case s.Awaits > 0:
+		return Waiting
 	case s.Paused:
 		return Paused
 	case s.Idle:

@@ -373,6 +373,9 @@ func (w *Worker) put(l letter) error {
 	return nil
 }
 
+// GiveUp ends a session that waits for an engine which will not answer: the worker may join again by another one.
+func (w *Worker) GiveUp(why error) { w.fail(fmt.Errorf("%w: %w", ErrOver, why)) }
+
 // fail ends the session where the engine failed for good.
 func (w *Worker) fail(err error) {
 	if w.ctx.Err() == nil {

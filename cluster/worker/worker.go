@@ -143,6 +143,7 @@ type Worker struct {
 	stop      context.CancelCauseFunc
 	member    *shard.Member
 	joined    atomic.Bool      // Open has begun
+	enough    atomic.Bool      // there have been as many workers as Options.Least
 	heard     map[string]sight // of other workers, by identity; of keep, and then of Close
 	front     *Frontier
 	routes    *routes // of the driver
@@ -289,6 +290,8 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	} else if begun != nil {
 		return errors.New("the crawl in this folder was begun alone, and holds links of all sites: begin one of several workers in a new folder")
 	}
+	asking := time.AfterFunc(lateAfter, func() { w.o.Note("waits to join: the engine does not tell of the crawl") })
+	defer asking.Stop()
 	if err := w.agree(ctx); err != nil {
 		return err
 	}
@@ -316,6 +319,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err := w.toldBefore(ctx); err != nil {
 		return err
 	}
+	asking.Stop()
 	// What this worker was told is in the log before anyone counts it as there: the others, which may
 	// wait for it, are not over by a budget that it was told to raise.
 	late := time.AfterFunc(w.plan.Term*2/3, func() { w.o.Note(fmt.Sprintf("waits to join: %v", w.unanswered())) })
@@ -381,46 +385,6 @@ func (w *Worker) views(ctx context.Context) (map[int]view, error) {
 		}
 	}
 	return views, err
-}
-
-// first waits until the engine answers, and until there are enough workers.
-func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
-	taken := make(map[int]bool)
-	told := false
-	for {
-		c, err := w.member.Tick(w.ctx)
-		for _, n := range c.Taken {
-			taken[n] = true
-		}
-		for _, n := range c.Give { // nothing of them is here yet
-			delete(taken, n)
-			err = errors.Join(err, w.member.Free(w.ctx, n))
-		}
-		if err == nil {
-			if w.member.Enough() {
-				return taken, nil
-			}
-			if !told {
-				told = true
-				live := 0
-				for _, s := range w.member.Sessions() {
-					if !s.Ended {
-						live++
-					}
-				}
-				w.o.Note(fmt.Sprintf("waits for %d workers, of which %d are there", w.o.Least, live))
-			}
-		} else if errors.As(err, new(*shard.EndedError)) {
-			return nil, fmt.Errorf("%w: %w", ErrOver, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-w.ctx.Done():
-			return nil, context.Cause(w.ctx)
-		case <-time.After(w.plan.Term / 15):
-		}
-	}
 }
 
 // resume brings the frontier up to the logs of the shards that it holds: those that are
@@ -588,6 +552,9 @@ func (w *Worker) Close(how string) error {
 	}
 	return nil
 }
+
+// lateAfter is how long a worker waits for the engine before it says so.
+const lateAfter = 3 * time.Second
 
 // leaveFor is for how long a worker that leaves tries to tell.
 const leaveFor = 5 * time.Second

@@ -69,7 +69,7 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 		}
 		return err
 	}
-	s, err := jetstream.Serve(jetstream.ServerOptions{Dir: c.Dir, Listen: c.Listen, Config: c.Config})
+	s, end, err := serveFrom(jetstream.ServerOptions{Dir: c.Dir, Listen: c.Listen, Config: c.Config})
 	if err != nil {
 		err = errors.Join(err, lock.Close())
 		if made {
@@ -82,7 +82,7 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 		join = fmt.Sprintf("it listens at %s, for the users of %s", s.URL(), event.Line(c.Config))
 	}
 	fmt.Fprintf(std.out, "serves the engine in %s; %s\n", event.Line(c.Dir), join)
-	return errors.Join(s.Wait(ctx), s.Close(), lock.Close())
+	return errors.Join(s.Wait(ctx), end(), lock.Close())
 }
 
 // clusterStatusCmd is `waggle cluster status`.
@@ -94,7 +94,7 @@ type clusterStatusCmd struct {
 
 // Help tells what is shown.
 func (clusterStatusCmd) Help() string {
-	return `A worker is running, idle (it has nothing to do), paused or leaving, has left, or is lost:
+	return `A worker is running, idle (it has nothing to do), waiting (--workers-min), paused or leaving, has left, or is lost:
 its session has ended without a word. "heard" is how long ago it told something last, by its own
 clock: a worker that runs does so about fifteen times in a --term (15s), and one that was killed is shown as
 it was until nothing was heard of it for so long. Below the table stands what is lost with folders, see
@@ -146,14 +146,14 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 	if crawl != "" {
 		name = engineName(crawl)
 	}
-	e, _, done, err := c.openEngine(ctx, name, as, true, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	e, err := c.openEngine(ctx, name, as, true, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
 	if errors.Is(err, jetstream.ErrNoCrawl) && crawl != "" {
 		return fmt.Errorf("the engine has no crawl %s: give its name, as in its job file", event.Line(crawl))
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(e), done())
+	return errors.Join(do(e.Engine), e.Close())
 }
 
 // clusterLostCmd is `waggle cluster lost`.
@@ -274,7 +274,11 @@ func ended(all worker.Scene) string {
 
 // state is what a worker does, in a word or two.
 func state(w worker.Seen) string {
-	if s := w.State(); s != worker.Left {
+	switch s := w.State(); s {
+	case worker.Left:
+	case worker.Waiting:
+		return fmt.Sprintf("waits for %d workers", w.Awaits)
+	default:
 		return s
 	}
 	return worker.Left + ": " + terminal.WorkerEnding(event.Ending(w.Ended))

@@ -56,6 +56,9 @@ func (c *clusterMergeCmd) Run(ctx context.Context, std streams) error {
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end: there is no new folder")}
 	}
+	if errors.As(err, new(*collection.RefusedError)) {
+		return exit{exitUsage, err}
+	}
 	if err != nil {
 		return err
 	}

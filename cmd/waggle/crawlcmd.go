@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/waggle-crawler/waggle/cluster/worker"
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
@@ -339,6 +340,8 @@ func notMade(ctx context.Context, m *job.Maker, place func(path string) string, 
 		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
 	case errors.As(err, &wrong):
 		return exit{exitUsage, cli.PlacedBy(err, place)}
+	case errors.As(err, new(*worker.RefusedError)):
+		return exit{exitUsage, err}
 	case !errors.As(err, &broken):
 		return err
 	}

@@ -119,31 +119,66 @@ func checkEngineDir(dir string) error {
 	return nil
 }
 
-// openEngine connects to the engine; it waits for one that does not answer.
-// Where the crawl is to be an existing one, nothing is made for it; "" is the only one there. serves tells that the engine
-// is served by this process.
-func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (e *jetstream.Engine, serves bool, done func() error, err error) {
+// openedEngine is an engine that this process is connected to.
+type openedEngine struct {
+	*jetstream.Engine
+	serves  bool // this process serves it
+	found   *foundEngine
+	serving func() error
+}
+
+// Close ends the connection, and the engine where this process serves it.
+func (e *openedEngine) Close() error { return errors.Join(e.Engine.Close(), e.serving()) }
+
+// openEngine connects to the engine; it waits for one that does not answer. The engine of a folder is looked for
+// anew where the process that served it has ended meanwhile.
+// Where the crawl is to be an existing one, nothing is made for it; "" is the only one there.
+func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (*openedEngine, error) {
+	late := time.AfterFunc(lateAfter, func() { note("waits for the engine to answer") })
+	defer late.Stop()
+	for {
+		e, err := c.tryEngine(ctx, crawl, name, existing, note)
+		if !errors.Is(err, errNotServed) || ctx.Err() != nil {
+			return e, err
+		}
+		note(fmt.Sprintf("%v; looks for it again", err))
+	}
+}
+
+// lateAfter is how long something is waited for before that is said.
+const lateAfter = 3 * time.Second
+
+// tryEngine is openEngine with the engine that is there: the error wraps errNotServed once another one is.
+func (c *engineFlags) tryEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (e *openedEngine, err error) {
 	o := jetstream.Options{URL: c.Join, Crawl: crawl, Worker: name, Credentials: c.JoinCredentials, CA: c.JoinCA, Cert: c.JoinCert, Key: c.JoinKey, Existing: existing}
-	serving := func() error { return nil }
+	e = &openedEngine{serving: func() error { return nil }}
+	opening, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	if !c.isAddress() {
 		if existing && !folder.Exists(filepath.Join(c.Join, "store")) && !folder.Held(c.Join) {
-			return nil, false, nil, fmt.Errorf("--join: %s holds no engine, and the crawl of this folder was begun by one: %w", c.Join, jetstream.ErrNoCrawl)
+			return nil, fmt.Errorf("--join: %s holds no engine, and the crawl of this folder was begun by one: %w", c.Join, jetstream.ErrNoCrawl)
 		}
-		if o.Server, o.URL, serving, err = serveOrFind(ctx, c.Join, note); err != nil {
-			return nil, false, nil, err
+		if o.Server, e.found, e.serving, err = serveOrFind(ctx, c.Join, note); err != nil {
+			return nil, err
+		}
+		if e.serves = o.Server != nil; !e.serves {
+			o.URL = e.found.url
+			go e.found.watch(opening, stop)
 		}
 	}
 	if existing && crawl == "" {
-		if o.Crawl, err = onlyCrawl(ctx, o); err != nil {
-			return nil, false, nil, errors.Join(err, serving())
+		o.Crawl, err = onlyCrawl(opening, o)
+	}
+	if err == nil {
+		e.Engine, err = jetstream.Open(opening, o)
+	}
+	if err != nil {
+		if gone := context.Cause(opening); errors.Is(gone, errNotServed) {
+			err = gone
 		}
+		return nil, errors.Join(err, e.serving())
 	}
-	late := time.AfterFunc(3*time.Second, func() { note("waits for the engine to answer") })
-	defer late.Stop()
-	if e, err = jetstream.Open(ctx, o); err != nil {
-		return nil, false, nil, errors.Join(err, serving())
-	}
-	return e, o.Server != nil, func() error { return errors.Join(e.Close(), serving()) }, nil
+	return e, nil
 }
 
 // onlyCrawl is the name of the only crawl of an engine.
@@ -160,22 +195,74 @@ func onlyCrawl(ctx context.Context, o jetstream.Options) (string, error) {
 	return names[0], nil
 }
 
+// foundEngine is an engine that another process serves from a folder.
+type foundEngine struct{ dir, url string }
+
+// errNotServed is wrapped by what tells that an engine that was found is served no longer.
+var errNotServed = errors.New("the process that served the engine has ended")
+
+// watch calls gone once the engine is served no longer, or at another address; it returns then, or when ctx ends.
+func (f *foundEngine) watch(ctx context.Context, gone func(error)) {
+	look := time.NewTicker(500 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if told, err := addressIn(f.dir); !folder.Held(f.dir) || err == nil && told != f.url {
+			gone(fmt.Errorf("%s: %w", f.dir, errNotServed))
+			return
+		}
+	}
+}
+
+// byUsers stands before the address of an engine that has a configuration.
+const byUsers = "users "
+
+// addressIn is the address in the folder of an engine, "" where none stands there.
+func addressIn(dir string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "address"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.HasSuffix(string(b), "\n") { // it is being written
+		return "", nil
+	}
+	return strings.TrimSpace(string(b)), err
+}
+
+// serveFrom serves an engine from a folder whose lock this process has, and keeps its address there for those who join by
+// the folder. end ends it.
+func serveFrom(o jetstream.ServerOptions) (s *jetstream.Server, end func() error, err error) {
+	place := filepath.Join(o.Dir, "address")
+	// A process that was killed left its own.
+	if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	if s, err = jetstream.Serve(o); err != nil {
+		return nil, nil, err
+	}
+	told := s.URL() + "\n"
+	if o.Config != "" {
+		told = byUsers + told
+	}
+	if err := os.WriteFile(place, []byte(told), 0o600); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, func() error { return errors.Join(os.Remove(place), s.Close()) }, nil
+}
+
 // serveOrFind serves an engine from a folder, or finds that which another process serves
 // from it.
-func serveOrFind(ctx context.Context, dir string, note func(string)) (*jetstream.Server, string, func() error, error) {
+func serveOrFind(ctx context.Context, dir string, note func(string)) (*jetstream.Server, *foundEngine, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, "", nil, fmt.Errorf("the folder of the engine: %w", err)
+		return nil, nil, nil, fmt.Errorf("the folder of the engine: %w", err)
 	}
-	place := filepath.Join(dir, "address")
 	for {
 		lock, err := folder.Lock(dir)
 		if err == nil {
-			s, err := jetstream.Serve(jetstream.ServerOptions{Dir: dir, Listen: "127.0.0.1:0"})
+			s, end, err := serveFrom(jetstream.ServerOptions{Dir: dir, Listen: "127.0.0.1:0"})
 			if err != nil {
-				return nil, "", nil, errors.Join(err, lock.Close())
-			}
-			if err := os.WriteFile(place, []byte(s.URL()+"\n"), 0o600); err != nil {
-				return nil, "", nil, errors.Join(err, s.Close(), lock.Close())
+				return nil, nil, nil, errors.Join(err, lock.Close())
 			}
 			note("this process serves the engine in " + dir + " to the workers of this machine")
 			watching, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -186,21 +273,28 @@ func serveOrFind(ctx context.Context, dir string, note func(string)) (*jetstream
 					note(err.Error())
 				}
 			}()
-			return s, "", func() error {
+			return s, nil, func() error {
 				stop()
 				<-watched
-				return errors.Join(os.Remove(place), s.Close(), lock.Close())
+				return errors.Join(end(), lock.Close())
 			}, nil
 		}
 		if !errors.Is(err, folder.ErrLocked) {
-			return nil, "", nil, fmt.Errorf("the folder of the engine: %w", err)
+			return nil, nil, nil, fmt.Errorf("the folder of the engine: %w", err)
 		}
-		if b, err := os.ReadFile(place); err == nil && strings.HasSuffix(string(b), "\n") {
-			return nil, strings.TrimSpace(string(b)), func() error { return nil }, nil
+		told, err := addressIn(dir)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("the folder of the engine: %w", err)
+		}
+		if at, is := strings.CutPrefix(told, byUsers); is {
+			return nil, nil, nil, fmt.Errorf("--join: the engine in %s is served at %s, to the users of its configuration: give that address, with user and password", dir, at)
+		}
+		if told != "" {
+			return nil, &foundEngine{dir, told}, func() error { return nil }, nil
 		}
 		select { // the other process has it, and does not serve yet
 		case <-ctx.Done():
-			return nil, "", nil, ctx.Err()
+			return nil, nil, nil, fmt.Errorf("another process has the folder of the engine, %s, and does not serve it: %w", dir, ctx.Err())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -249,7 +343,6 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 			return how, sum, err
 		}
 		m.Note(fmt.Sprintf("%v; it joins again", err))
-		c.WorkersMin = 0 // they were there
 		next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun, ArchiveFile: m.ArchiveFile, Archived: m.Archived, News: m.News}
 		if m.Writer.Begun() {
 			c.Resume, c.File = true, ""
@@ -265,7 +358,7 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 // session is one session of a worker. The error wraps worker.ErrOver where another may follow.
 func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
 	name := c.workerName(m.Writer.Dir())
-	e, serves, done, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Writer.Joined(), m.Note)
+	e, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Writer.Joined(), m.Note)
 	if errors.Is(err, jetstream.ErrNoCrawl) {
 		return "", nil, fmt.Errorf("%w (%w)", worker.ErrUnknown, err)
 	}
@@ -275,13 +368,20 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		}
 		return "", nil, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer func() { err = errors.Join(err, e.Close()) }()
 	w := worker.New(ctx, worker.Options{
-		Engine: e, Name: name, Machine: machine(), Least: c.WorkersMin, Note: m.Note, Show: showWorkers(m),
+		Engine: e.Engine, Name: name, Machine: machine(), Least: c.WorkersMin, Note: m.Note, Show: showWorkers(m),
 		Plan: worker.Plan{Shards: c.Shards, Term: c.Term}, Shipped: c.shipped,
 	})
+	joining, joined := context.WithCancel(ctx)
+	defer joined()
+	if e.found != nil {
+		// A session that has begun ends with its term; before that nothing but this ends the wait.
+		go e.found.watch(joining, w.GiveUp)
+	}
 	m.MayAsk, m.Sharers = w.MayAsk, w.Sharers
 	m.Join = func(ctx context.Context, f *frontier.Frontier, briefing job.Briefing) (job.Membership, error) {
+		defer joined()
 		if err := w.Open(ctx, f, worker.Crawl(briefing)); err != nil {
 			return job.Membership{}, err
 		}
@@ -293,12 +393,15 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View {
 		return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
 	})
+	if w.HadEnough() {
+		c.WorkersMin = 0 // in a session that follows
+	}
 	ended := string(how)
 	if err != nil || how == event.Stopped {
 		ended = ""
 	}
 	left := w.Close(ended)
-	if ended != "" && serves {
+	if ended != "" && e.serves {
 		w.AwaitOthers(ctx) // who need the engine to end, too
 	}
 	if lost := w.Failed(); lost != nil && ctx.Err() == nil {

@@ -53,6 +53,9 @@ func (c *judgeCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	if col.OfSeveral() {
+		return exit{exitUsage, fmt.Errorf("%s is the folder of one of several workers: make one crawl of the folders of all of them (waggle cluster merge), and judge that", c.Dir)}
+	}
 	j, err := c.job(col)
 	if err != nil {
 		return exit{exitUsage, err}

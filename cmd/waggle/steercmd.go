@@ -61,13 +61,16 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	var acts []event.Act
-	if a.Do == event.Undo && !col.OfSeveral() {
-		acts, err = col.Told()
-		if err != nil {
+	if a.Do == event.Undo {
+		if acts, err = numbered(col); err != nil {
 			return err
 		}
 		if err := event.CheckUndo(acts, a.Act); err != nil {
-			return exit{exitUsage, fmt.Errorf("%w; waggle steer %s list names them", err, c.Dir)}
+			err = fmt.Errorf("%w; waggle steer %s list names them", err, c.Dir)
+			if col.OfSeveral() && !col.Running() {
+				err = fmt.Errorf("%w, and the folder of a worker that runs those of which this one has not heard", err)
+			}
+			return exit{exitUsage, err}
 		}
 	}
 	unmet := false
@@ -107,6 +110,14 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	}
 	_, err = fmt.Fprintf(std.out, "Act %d: %s; %s.\n", n, event.Line(a.Words()), when)
 	return err
+}
+
+// numbered are the acts that a crawl was told and that have a number: those that wait in the folder of a worker have none.
+func numbered(col collection.Collection) ([]event.Act, error) {
+	if col.OfSeveral() {
+		return col.Logged(), nil
+	}
+	return col.Told()
 }
 
 // meetsNothing is said of an act on what the log has not.

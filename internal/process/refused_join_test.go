@@ -89,3 +89,20 @@ func TestRefusedJoin(t *testing.T) {
 		t.Errorf("told: %s", said)
 	}
 }
+
+// A worker that joins again while it waits for others waits on.
+func TestMinimumLasts(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 6, 4, 0)
+	w0 := c.start("w0", "--workers-min", "3")
+	w0.says("waits for 3 workers", 1)
+	w1 := c.start("w1", "--workers-min", "3")
+	w1.says("waits for 3 workers", 1)
+	w0.kill() // it served the engine
+	w1.says("joins again", 1)
+	w1.says("waits for 3 workers", 2)
+	if said := c.waggle("cluster", "status", "--join", c.engine); !strings.Contains(said, "waits for 3 workers") {
+		t.Errorf("while it waits:\n%s", said)
+	}
+	w1.stop()
+}

@@ -2,7 +2,7 @@ import { useData } from "./api.js";
 import { count, moment, number, span } from "./format.js";
 
 // Words for the states of a worker, in the order in which they are counted.
-const states = ["running", "idle", "paused", "leaving", "left", "lost"];
+const states = ["running", "idle", "waiting", "paused", "leaving", "left", "lost"];
 
 // quiet is after how many seconds without a word the engine is said not to answer.
 const quiet = 10;

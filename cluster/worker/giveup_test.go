@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/frontier"
+)
+
+// silent is an engine that stopped answering once a worker had connected to it.
+type silent struct {
+	engine.Engine
+	asked chan struct{}
+}
+
+func (s silent) Get(ctx context.Context, _ string) (engine.Entry, error) {
+	s.asked <- struct{}{}
+	<-ctx.Done()
+	return engine.Entry{}, ctx.Err()
+}
+
+// A worker that waits for an engine which is gone can be told so: it may join again.
+func TestGiveUpJoining(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	e := silent{engine.NewMemory(), make(chan struct{}, 1)}
+	w := New(ctx, Options{Engine: e, Name: "w"})
+	f := frontier.NewMemory(frontier.Options{})
+	defer f.Close()
+	gone := errors.New("the engine is gone")
+	go func() {
+		<-e.asked
+		w.GiveUp(gone)
+	}()
+	if err := w.Open(w.Context(), f, Crawl{}); err == nil {
+		t.Error("it joined an engine that does not answer")
+	}
+	if err := w.Close(""); err != nil {
+		t.Errorf("it leaves: %v", err)
+	}
+	if err := w.Failed(); !errors.Is(err, ErrOver) || !errors.Is(err, gone) {
+		t.Errorf("it ends with %v", err)
+	}
+	if ctx.Err() != nil {
+		t.Error("it waited until the test was over")
+	}
+}
+
+// A worker that waits for others is seen to, and has not had enough of them when it is to join again.
+func TestWaitsForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := engine.NewMemory()
+		open := func(name string) (w *Worker, opened chan error) {
+			w, opened = New(t.Context(), Options{Engine: store, Name: name, Least: 2, Plan: Plan{Shards: 4, Term: 3 * time.Second}}), make(chan error, 1)
+			go func() {
+				f := frontier.NewMemory(frontier.Options{})
+				opened <- errors.Join(w.Open(w.Context(), f, Crawl{}), f.Close())
+			}()
+			return w, opened
+		}
+		states := func() (out []string) {
+			s, err := Look(t.Context(), store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range s.Workers {
+				out = append(out, w.Name+" "+w.State())
+			}
+			return out
+		}
+		alone, opened := open("a")
+		time.Sleep(time.Second)
+		if got := states(); !slices.Equal(got, []string{"a waiting"}) {
+			t.Errorf("one of two: %v", got)
+		}
+		alone.GiveUp(errors.New("the engine is gone"))
+		if err := <-opened; err == nil || alone.HadEnough() {
+			t.Errorf("it gave up: %v; it had enough: %v", err, alone.HadEnough())
+		}
+		alone.Close("")
+		first, one := open("b")
+		second, two := open("c")
+		if err := errors.Join(<-one, <-two); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // both have told of themselves since
+		if got := states(); slices.Contains(got, "b waiting") || slices.Contains(got, "c waiting") || !first.HadEnough() || !second.HadEnough() {
+			t.Errorf("two of two: %v", got)
+		}
+		if err := errors.Join(first.Close(""), second.Close("")); err != nil {
+			t.Error(err)
+		}
+	})
+}
