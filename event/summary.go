@@ -48,13 +48,14 @@ type Summary struct {
 	Statuses map[int]int        // of Failures by reason status: by HTTP status
 	Failures map[web.Reason]int // fetches that brought no page, for good, redirects apart
 	Redirect int                // fetches that brought a redirect which was followed
+	Known    int                // fetches that brought a redirect to an address seen before
 	Bytes    int64              // received, without robots.txt
 	Links    int                // on all pages, repeated ones too
 	Queued   int                // links and seeds that entered the frontier
 	Raised   int                // times that a waiting link rose
 	Skipped  map[web.Reason]int // links that never entered the frontier
 	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
-	Dropped  map[web.Reason]int // links that left the frontier unfetched
+	Dropped  map[web.Reason]int // links that left the frontier unfetched, but for those that mutes set aside
 	Frontier web.FrontierStats  // as last heard
 	Waits    bool               // as last heard, see Tick
 	// Forecast tells what the next pages bring, by the verdicts that were told last.
@@ -149,6 +150,8 @@ func (s *Summary) Add(e Event) {
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:
 			s.Redirect++
+		case e.Reason == web.ReasonRedirectKnown:
+			s.Known++
 		default:
 			count(&s.Failures, e.Reason, 1)
 			if e.Reason == web.ReasonStatus {
@@ -169,7 +172,9 @@ func (s *Summary) Add(e Event) {
 			s.Doubts = nil // they were of what the judge knew before
 		}
 	case Dropped:
-		count(&s.Dropped, e.Reason, e.Count)
+		if e.Reason != web.ReasonMuted { // of which Frontier.Muted tells: they come back
+			count(&s.Dropped, e.Reason, e.Count)
+		}
 		if e.Reason == web.ReasonHostDead {
 			delete(s.down, e.Host)
 		}

@@ -37,6 +37,30 @@ func TestReportNamesAllReasons(t *testing.T) {
 	}
 }
 
+// An address that moved to one seen before is no failure: the page of the crawl and the report
+// count alike. Links that mutes set aside are told once, also those that came back and were muted again.
+func TestReportCountsOnce(t *testing.T) {
+	var s event.Summary
+	for range 4 {
+		s.Add(event.Failed{Reason: web.ReasonRedirectKnown})
+	}
+	s.Add(event.Failed{Reason: web.ReasonRedirect, Queued: true})
+	s.Add(event.Dropped{Reason: web.ReasonMuted, Count: 145})
+	s.Add(event.Dropped{Reason: web.ReasonMuted, Count: 578})
+	s.Add(event.Ended{How: event.Stopped, Frontier: web.FrontierStats{Muted: 578}})
+	var out bytes.Buffer
+	if err := WriteSummary(&out, &s, "--resume"); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	if want := "\nredirects    1 followed, 4 to addresses that were seen before\n"; !strings.Contains(got, want) || strings.Contains(got, "failed") {
+		t.Errorf("want %q and no failure in\n%s", want, got)
+	}
+	if strings.Contains(got, "dropped") || !strings.Contains(got, "\nmuted        578 links") {
+		t.Errorf("links are muted twice in\n%s", got)
+	}
+}
+
 // Where the only page is under way, a line says what is waited for.
 func TestPlainTellsWhatIsWaitedFor(t *testing.T) {
 	for stats, want := range map[web.FrontierStats]string{

@@ -257,6 +257,7 @@ func TestWaiting(t *testing.T) {
 	if f := c.Fate(d); f.Fate != event.Moved {
 		t.Errorf("%+v", f)
 	}
+	add(event.Failed{At: at(7), Visit: event.Visit{URL: d}, Reason: web.ReasonRedirectKnown, To: b}, 1) // no failure
 	add(event.Failed{At: at(8), Visit: event.Visit{URL: b}, Reason: web.ReasonStatus, Status: 404}, 0)
 	if got := c.Failures(); len(got) != 1 || got[0].Count != 1 || got[0].Examples[0].Detail != "HTTP 404" {
 		t.Errorf("%+v", got)

@@ -83,11 +83,9 @@ func (c *Crawl) Figures() Figures {
 		f.Harvest = float64(f.Relevant) / float64(f.Pages)
 	}
 	for r, n := range s.Failures {
-		switch r {
-		case web.ReasonRecord:
+		if r == web.ReasonRecord {
 			f.Unrecorded += n
-		case web.ReasonRedirectKnown: // it led to a page that is there
-		default:
+		} else {
 			f.Failed += n
 		}
 	}
