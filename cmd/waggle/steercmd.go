@@ -9,6 +9,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -69,6 +70,13 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		if err := event.CheckUndo(acts, a.Act); err != nil {
 			return exit{exitUsage, fmt.Errorf("%w; waggle steer %s list names them", err, c.Dir)}
 		}
+	}
+	err = job.CheckAct(col, a, func() (int, error) {
+		_, pages, err := col.Ended()
+		return pages, err
+	})
+	if err != nil {
+		return exit{exitUsage, err}
 	}
 	unmet := false
 	if a.Needs() == "place" || a.Label() && !col.OfSeveral() {
