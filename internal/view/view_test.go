@@ -101,6 +101,27 @@ func TestMutedLinksAreTold(t *testing.T) {
 	}
 }
 
+// Lines for a file tell that a crawl is paused by an act, and that it goes on, each once.
+func TestPlainTellsOfPauses(t *testing.T) {
+	var lines bytes.Buffer
+	v := newPlain(&lines)
+	at := func(s int64) event.At { return event.At{At: time.Unix(s, 0)} }
+	v.Add(event.Started{At: at(0), Name: "bees"})
+	v.Add(event.Act{At: at(1), Do: event.Pause, Number: 1})
+	v.Add(event.Act{At: at(2), Do: event.Mute, Place: "a.test", Number: 2})
+	v.Add(event.Act{At: at(3), Do: event.Continue, Number: 3})
+	v.Add(event.Act{At: at(4), Do: event.Pause, Number: 4})
+	v.Add(event.Act{At: at(5), Do: event.Undo, Act: 4, Number: 5})
+	v.Add(event.Act{At: at(6), Do: event.Pause, Number: 6, Refused: "no"})
+	want := "paused by act 1: waggle steer DIR continue lets it go on\n" +
+		"act 3 lets the crawl go on after 2s\n" +
+		"paused by act 4: waggle steer DIR continue lets it go on\n" +
+		"act 5 lets the crawl go on after 1s\n"
+	if lines.String() != want {
+		t.Errorf("%s\nwant\n%s", lines.String(), want)
+	}
+}
+
 // A doubt is told once, with whatever figures, and no more pages are named than there are.
 func TestPlainTellsADoubtOnce(t *testing.T) {
 	var out bytes.Buffer
