@@ -20,6 +20,11 @@ type KeywordJudge interface {
 	Keywords(words []string, page func(web.URL) (*web.Page, error)) ([]web.Renewal, error)
 }
 
+// NoKeywords is why a judge of that name, which is no KeywordJudge, is not given other keywords.
+func NoKeywords(judge string) error {
+	return fmt.Errorf("the judge %s takes no other keywords while a crawl runs: stop it, and have it judged anew with waggle judge", judge)
+}
+
 // Rewording is what the owner of a crawl says of new keywords of its topic.
 type Rewording struct {
 	Changed event.Changed // for the log, in the turn of the act
@@ -76,7 +81,7 @@ func (d *driver) reword(ctx context.Context, now time.Time, words []string) ([]e
 	s := d.step
 	j, ok := d.Judge.(KeywordJudge)
 	if !ok {
-		return nil, fmt.Errorf("the judge %s takes no other keywords while a crawl runs: stop it, and have it judged anew with waggle judge", d.JudgeName)
+		return nil, NoKeywords(d.JudgeName)
 	}
 	renewed, err := j.Keywords(words, func(u web.URL) (*web.Page, error) {
 		if d.Look == nil {

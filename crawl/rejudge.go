@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
@@ -16,7 +17,7 @@ import (
 // Rejudging is what judging a crawl anew came to.
 type Rejudging struct {
 	Pages   int      // judged
-	Missing int      // in the log and not in the archive: they keep their verdicts
+	Missing int      // in the log and not in the archive: they keep their relevance
 	Was, Is int      // relevant pages; Is is known once it is settled
 	Changed int      // pages that changed sides, likewise
 	Links   int      // waiting links scored anew
@@ -205,8 +206,11 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	}
 	if p == nil {
 		r.Missing++
-		if e.Relevant {
+		if r.stays(e) {
 			r.Is++
+		}
+		if r.stays(e) != e.Relevant {
+			r.Changed++
 		}
 		r.step.scorer.Visit(c, nil, web.Verdict{})
 		return nil
@@ -262,6 +266,15 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		r.offer(x)
 	}
 	return nil
+}
+
+// stays tells whether a page that the archive has not is relevant from now on: it keeps its
+// relevance, of which another threshold may say something else.
+func (r *Rejudgement) stays(e event.Fetched) bool {
+	if !slices.ContainsFunc(r.Changes.Settings, func(c event.Changed) bool { return c.Setting == event.SettingThreshold }) {
+		return e.Relevant
+	}
+	return e.Reason == "" && e.Relevance >= r.Threshold
 }
 
 // fail takes in what brought no page.

@@ -39,6 +39,12 @@ func (f *Forecast) Add(relevant bool) {
 	}
 }
 
+// rejudged takes in that a page is relevant after all (1), or is not (-1), after which age others
+// were fetched.
+func (f *Forecast) rejudged(age, change int) {
+	f.Relevant = max(0, f.Relevant+float64(change)*math.Exp2(-float64(age)/forecastHalfLife))
+}
+
 // Ready tells whether at least 100 pages were taken in: before, there is no forecast.
 func (f Forecast) Ready() bool {
 	fade := math.Exp2(-1. / forecastHalfLife)

@@ -29,6 +29,17 @@ type Verdict struct {
 	Was        bool    `json:"was,omitempty"` // relevant, before
 }
 
+// change is 1 if the page is relevant and was not before, -1 if it was and is not, else 0.
+func (v Verdict) change() int {
+	switch {
+	case v.Relevant && !v.Was:
+		return 1
+	case v.Was && !v.Relevant:
+		return -1
+	}
+	return 0
+}
+
 // Kind is "rejudged".
 func (Rejudged) Kind() string { return "rejudged" }
 

@@ -14,7 +14,8 @@ const Window = 200
 
 // Summary folds the events of a crawl, over all its runs, into its figures.
 // The zero Summary is that of a crawl which has not begun. Equal events give
-// equal summaries. It holds a few words for each host that gave a page.
+// equal summaries. It holds a few words for each host that gave a page,
+// and for each of the last thousand pages.
 type Summary struct {
 	Name      string
 	Scorer    string
@@ -47,16 +48,17 @@ type Summary struct {
 	Statuses map[int]int        // of Failures by reason status: by HTTP status
 	Failures map[web.Reason]int // fetches that brought no page, for good, redirects apart
 	Redirect int                // fetches that brought a redirect which was followed
+	Known    int                // fetches that brought a redirect to an address seen before
 	Bytes    int64              // received, without robots.txt
 	Links    int                // on all pages, repeated ones too
 	Queued   int                // links and seeds that entered the frontier
 	Raised   int                // times that a waiting link rose
 	Skipped  map[web.Reason]int // links that never entered the frontier
 	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
-	Dropped  map[web.Reason]int // links that left the frontier unfetched
+	Dropped  map[web.Reason]int // links that left the frontier unfetched, but for those that mutes set aside
 	Frontier web.FrontierStats  // as last heard
 	Waits    bool               // as last heard, see Tick
-	// Forecast tells what the next pages bring.
+	// Forecast tells what the next pages bring, by the verdicts that were told last.
 	Forecast Forecast
 	Outages  int           // times that the network was down
 	Silence  time.Duration // of these together, as far as they are over
@@ -82,8 +84,7 @@ type Summary struct {
 	budgets []Act         // that set the budget, and that undid those
 	pauses  []Act         // of this run: pauses, their ends, and what undid those
 	held    time.Time     // since when the crawl stands still; zero = it does not
-	window  [Window]bool  // relevance of page i at i mod Window
-	recent  int           // relevant ones in window
+	recent  recent        // the last pages
 }
 
 // HostCount is what a host gave.
@@ -149,6 +150,8 @@ func (s *Summary) Add(e Event) {
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:
 			s.Redirect++
+		case e.Reason == web.ReasonRedirectKnown:
+			s.Known++
 		default:
 			count(&s.Failures, e.Reason, 1)
 			if e.Reason == web.ReasonStatus {
@@ -169,7 +172,9 @@ func (s *Summary) Add(e Event) {
 			s.Doubts = nil // they were of what the judge knew before
 		}
 	case Dropped:
-		count(&s.Dropped, e.Reason, e.Count)
+		if e.Reason != web.ReasonMuted { // of which Frontier.Muted tells: they come back
+			count(&s.Dropped, e.Reason, e.Count)
+		}
 		if e.Reason == web.ReasonHostDead {
 			delete(s.down, e.Host)
 		}
@@ -246,11 +251,7 @@ func (s *Summary) Down(n int) []HostDown {
 
 func (s *Summary) page(e Fetched) {
 	kept := e.Relevant && e.Reason == ""
-	slot := &s.window[s.Pages%Window]
-	if *slot {
-		s.recent--
-	}
-	*slot = kept
+	s.recent.add(e.URL, kept)
 	s.Pages++
 	s.Forecast.Add(kept)
 	s.Requests++
@@ -263,7 +264,6 @@ func (s *Summary) page(e Fetched) {
 	delete(s.down, h.Host)
 	if kept {
 		s.Relevant++
-		s.recent++
 		h.Relevant++
 	}
 	s.hosts[h.Host] = h
@@ -292,21 +292,15 @@ func (s *Summary) page(e Fetched) {
 	s.skipped(e.Skipped)
 }
 
-// rejudged counts pages by their new verdicts. The recent harvest and the forecast
-// stay: they are of what was said when the pages came.
+// rejudged counts pages by their new verdicts.
 func (s *Summary) rejudged(e Rejudged) {
 	if e.Judge != "" {
 		s.Judge, s.Threshold = e.Judge, e.Threshold
 		s.Doubts = nil // they were another judge's
 	}
+	s.recent.rejudged(e.Pages, &s.Forecast)
 	for _, v := range e.Pages {
-		d := 0
-		switch {
-		case v.Relevant && !v.Was:
-			d = 1
-		case v.Was && !v.Relevant:
-			d = -1
-		}
+		d := v.change()
 		h, ok := s.hosts[v.URL.Host()]
 		if d == 0 || !ok {
 			continue
@@ -346,13 +340,13 @@ func count(m *map[web.Reason]int, r web.Reason, n int) {
 // Harvest is the share of relevant pages among all, in [0,1]; 0 without pages.
 func (s *Summary) Harvest() float64 { return share(s.Relevant, s.Pages) }
 
-// RecentHarvest is Harvest over the last Window pages, by the verdicts with which they
-// came; of a crawl of no more pages it is Harvest.
+// RecentHarvest is Harvest over the last Window pages; of a crawl of no more pages it is
+// Harvest.
 func (s *Summary) RecentHarvest() float64 {
 	if s.Pages <= Window {
 		return s.Harvest()
 	}
-	return share(s.recent, Window)
+	return share(s.recent.relevant(Window), Window)
 }
 
 func share(n, of int) float64 {

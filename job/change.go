@@ -372,7 +372,7 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool, acts [
 	}
 	switch {
 	case changed["budget.pages"] && b.Pages > 0 && b.Pages < pages:
-		return nil, &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), was)}
+		return nil, &Error{"budget.pages", belowSpent(pages, b.Pages)}
 	case changed["budget.time"] && limit > 0 && limit < took:
 		return nil, &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
 	case most > 0 && pages >= most:

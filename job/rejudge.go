@@ -8,6 +8,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -121,9 +122,13 @@ func (m *Maker) know(ctx context.Context) error {
 // RejudgedLines tell what judging anew came to, in sentences.
 func RejudgedLines(r crawl.Rejudging) (lines []string) {
 	n := func(x int) string { return number(float64(x)) }
-	lines = append(lines, fmt.Sprintf("%s pages judged anew: %s relevant, %s before; %s changed sides", n(r.Pages), n(r.Is), n(r.Was), n(r.Changed)))
+	lines = append(lines, fmt.Sprintf("%s judged anew: %s relevant, %s before; %s changed sides", terminal.Count(r.Pages, "page"), n(r.Is), n(r.Was), n(r.Changed)))
 	if r.Missing > 0 {
-		lines = append(lines, fmt.Sprintf("%s pages are not in the archive, as they asked not to be kept or it is damaged: they keep their verdicts", n(r.Missing)))
+		why := "%s pages are not in the archive, as they asked not to be kept or it is damaged: they keep their relevance"
+		if r.Missing == 1 {
+			why = "%s page is not in the archive, as it asked not to be kept or the archive is damaged: it keeps its relevance"
+		}
+		lines = append(lines, fmt.Sprintf(why, n(r.Missing)))
 	}
 	if r.Links > 0 {
 		lines = append(lines, "waiting links scored anew: "+n(r.Links))

@@ -93,6 +93,13 @@ func Topical(d Description) bool {
 	return !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Path != "topic" && !strings.HasPrefix(n.Path, "topic.") })
 }
 
+// Rewords tells whether a judge of this package takes other keywords while a crawl runs
+// (crawl.KeywordJudge): one that needs words of a topic alone does.
+func Rewords(d Description) bool {
+	_, examples := d.Uses(InputExamples, nil)
+	return Topical(d) && !examples
+}
+
 // valid makes a judge once the topic is found to be valid.
 func valid(newJudge func(Options) (Judge, error)) func(Options) (Judge, error) {
 	return func(o Options) (Judge, error) {

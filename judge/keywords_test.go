@@ -16,6 +16,26 @@ type keywordJudge interface {
 	Keywords(words []string, page func(web.URL) (*web.Page, error)) ([]web.Renewal, error)
 }
 
+// Which judges take other keywords is told before one is made.
+func TestRewords(t *testing.T) {
+	for _, name := range pure() {
+		j, err := judge.New(name, bees(), judge.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		_, takes := j.(keywordJudge)
+		if d, _ := judge.Describe(name); judge.Rewords(d) != takes {
+			t.Errorf("%s takes other keywords: %v, and tells %v", name, takes, judge.Rewords(d))
+		}
+	}
+	for _, name := range []string{"rules", "command"} {
+		if d, ok := judge.Describe(name); !ok || judge.Rewords(d) {
+			t.Errorf("%s tells that it takes keywords", name)
+		}
+	}
+}
+
 // A judge that is given other keywords judges as one that had them from the beginning,
 // says so of the pages that it remembers, and can be restored.
 func TestOtherKeywords(t *testing.T) {

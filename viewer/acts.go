@@ -218,6 +218,18 @@ func (c *crawl) checkLabel(a event.Act) error {
 	return watch.Wrong{Err: a.NoPage()}
 }
 
+// checkAct says why the crawl would not do an act.
+func (c *crawl) checkAct(a event.Act) error {
+	err := job.CheckAct(c.Collection(), a, func() (pages int, err error) {
+		c.With(func(f *figures.Crawl) { pages = f.Pages() })
+		return pages, nil
+	})
+	if err != nil {
+		return watch.Wrong{Err: err}
+	}
+	return nil
+}
+
 // takeAct keeps an act for the crawl.
 func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAct))
@@ -237,7 +249,7 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusConflict, errors.New(why))
 		return
 	}
-	if err := errors.Join(c.checkUndo(a), c.checkLabel(a)); err != nil {
+	if err := errors.Join(c.checkUndo(a), c.checkLabel(a), c.checkAct(a)); err != nil {
 		answer(w, nil, c.Why(err))
 		return
 	}

@@ -41,6 +41,7 @@ func TestActs(t *testing.T) {
 		{`{"do":"undo","act":8}`, 400, "act 8 undid act 6, and is not undone itself: give what act 6 said again"},
 		{`{"do":"undo","act":99}`, 400, "there is no act 99"},
 		{`{"do":"undo"}`, 400, "needs the number of an act"},
+		{`{"do":"budget","pages":1}`, 400, "pages already, and its budget over all runs is 1: give more than it has fetched, or 0 for no limit"},
 		{`{"do":"budget","page":12}`, 400, `budget has no member \"page\"`},
 		{`{"do":"budget"}`, 400, `budget needs the member \"pages\"`},
 		{`{"do":"budget","pages":null}`, 400, `budget needs the member \"pages\"`},

@@ -109,6 +109,9 @@ func appendCanonical(b []byte, base, ref string) ([]byte, error) {
 		var err error
 		if b, err = appendParsed(b[:0], base, ref); err != nil {
 			if base == "" && schemeOf(ref) == "" {
+				if _, none := appendParsed(nil, "", "https://"+ref); none != nil {
+					return nil, fmt.Errorf("%.200q is no address: write one such as https://example.org/", ref)
+				}
 				return nil, fmt.Errorf("address %.200q has no scheme: write it as https://…", ref)
 			}
 			return nil, fmt.Errorf("address %.200q: %w", ref, err)

@@ -32,7 +32,7 @@ was fetched it shows the words that make its relevance, as the judge sees them n
 
 // Run explains.
 func (c *explainCmd) Run(ctx context.Context, io streams, docs parse.Documents) error {
-	if _, err := web.Parse(c.URL); err != nil {
+	if _, err := web.Given(c.URL); err != nil {
 		return exit{exitUsage, err}
 	}
 	col, err := collection.Open(c.Out)

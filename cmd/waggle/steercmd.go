@@ -9,6 +9,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -72,6 +73,13 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 			}
 			return exit{exitUsage, err}
 		}
+	}
+	err = job.CheckAct(col, a, func() (int, error) {
+		_, pages, err := col.Ended()
+		return pages, err
+	})
+	if err != nil {
+		return exit{exitUsage, err}
 	}
 	unmet := false
 	if a.Needs() == "place" || a.Label() && !col.OfSeveral() {

@@ -26,6 +26,7 @@ type plainView struct {
 	pages int       // pages at the last line
 	began int       // pages when the run began
 
+	paused  time.Time       // since when an act has the crawl stand still; zero = it does not
 	doubted map[string]bool // doubts that were told, without their digits
 }
 
@@ -42,13 +43,16 @@ func (v *plainView) Add(e event.Event) {
 		v.tell(o)
 	}
 	s.Add(e)
+	if a, ok := e.(event.Act); ok {
+		v.pause(a)
+	}
 	switch e := e.(type) {
 	case event.HostDown:
 		if s.Frontier.Hosts <= 1 && !e.Over { // nothing else is left to do
 			v.print(silence(e, e.At.At))
 		}
 	case event.Started:
-		v.shown, v.pages, v.began = e.At.At, s.Pages, s.Pages
+		v.shown, v.pages, v.began, v.paused = e.At.At, s.Pages, s.Pages, time.Time{}
 	case event.Ended:
 		v.shown, v.pages = s.Last.Add(-s.Run(s.Last)), v.began // the speed is that of the run
 		v.print(v.line())
@@ -112,6 +116,18 @@ func (v *plainView) tell(e event.Outage) {
 			said += ": " + terminal.Untrusted(e.Detail, 200)
 		}
 		v.print(said)
+	}
+}
+
+// pause tells that an act has the crawl stand still, and that one lets it go on.
+func (v *plainView) pause(a event.Act) {
+	switch held := v.state.Held(); {
+	case held && v.paused.IsZero():
+		v.paused = a.At.At
+		v.print(fmt.Sprintf("paused by act %d: waggle steer DIR continue lets it go on", a.Number))
+	case !held && !v.paused.IsZero():
+		v.print(fmt.Sprintf("act %d lets the crawl go on after %s", a.Number, terminal.Span(a.At.At.Sub(v.paused))))
+		v.paused = time.Time{}
 	}
 }
 

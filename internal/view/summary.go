@@ -76,8 +76,11 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	if s.Outages > 0 {
 		line("outages", "%s, %s in all, in which nothing answered; no page or host was given up for them", terminal.Number(s.Outages), terminal.Span(s.Silence))
 	}
-	if s.Redirect > 0 {
-		line("redirects", "%s followed", terminal.Number(s.Redirect))
+	switch followed := terminal.Number(s.Redirect) + " followed"; {
+	case s.Known > 0:
+		line("redirects", "%s, %s to addresses that were seen before", followed, terminal.Number(s.Known))
+	case s.Redirect > 0:
+		line("redirects", "%s", followed)
 	}
 	if s.Retries > 0 {
 		line("retries", "%s", terminal.Number(s.Retries))

@@ -37,6 +37,30 @@ func TestReportNamesAllReasons(t *testing.T) {
 	}
 }
 
+// An address that moved to one seen before is no failure: the page of the crawl and the report
+// count alike. Links that mutes set aside are told once, also those that came back and were muted again.
+func TestReportCountsOnce(t *testing.T) {
+	var s event.Summary
+	for range 4 {
+		s.Add(event.Failed{Reason: web.ReasonRedirectKnown})
+	}
+	s.Add(event.Failed{Reason: web.ReasonRedirect, Queued: true})
+	s.Add(event.Dropped{Reason: web.ReasonMuted, Count: 145})
+	s.Add(event.Dropped{Reason: web.ReasonMuted, Count: 578})
+	s.Add(event.Ended{How: event.Stopped, Frontier: web.FrontierStats{Muted: 578}})
+	var out bytes.Buffer
+	if err := WriteSummary(&out, &s, "--resume"); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	if want := "\nredirects    1 followed, 4 to addresses that were seen before\n"; !strings.Contains(got, want) || strings.Contains(got, "failed") {
+		t.Errorf("want %q and no failure in\n%s", want, got)
+	}
+	if strings.Contains(got, "dropped") || !strings.Contains(got, "\nmuted        578 links") {
+		t.Errorf("links are muted twice in\n%s", got)
+	}
+}
+
 // Where the only page is under way, a line says what is waited for.
 func TestPlainTellsWhatIsWaitedFor(t *testing.T) {
 	for stats, want := range map[web.FrontierStats]string{
@@ -74,6 +98,27 @@ func TestMutedLinksAreTold(t *testing.T) {
 		if !strings.Contains(got[0], got[1]) || !strings.Contains(got[0], got[2]) {
 			t.Errorf("%s: want %q and %q in\n%s", name, got[1], got[2], got[0])
 		}
+	}
+}
+
+// Lines for a file tell that a crawl is paused by an act, and that it goes on, each once.
+func TestPlainTellsOfPauses(t *testing.T) {
+	var lines bytes.Buffer
+	v := newPlain(&lines)
+	at := func(s int64) event.At { return event.At{At: time.Unix(s, 0)} }
+	v.Add(event.Started{At: at(0), Name: "bees"})
+	v.Add(event.Act{At: at(1), Do: event.Pause, Number: 1})
+	v.Add(event.Act{At: at(2), Do: event.Mute, Place: "a.test", Number: 2})
+	v.Add(event.Act{At: at(3), Do: event.Continue, Number: 3})
+	v.Add(event.Act{At: at(4), Do: event.Pause, Number: 4})
+	v.Add(event.Act{At: at(5), Do: event.Undo, Act: 4, Number: 5})
+	v.Add(event.Act{At: at(6), Do: event.Pause, Number: 6, Refused: "no"})
+	want := "paused by act 1: waggle steer DIR continue lets it go on\n" +
+		"act 3 lets the crawl go on after 2s\n" +
+		"paused by act 4: waggle steer DIR continue lets it go on\n" +
+		"act 5 lets the crawl go on after 1s\n"
+	if lines.String() != want {
+		t.Errorf("%s\nwant\n%s", lines.String(), want)
 	}
 }
 

@@ -103,12 +103,14 @@ func makerOf(col collection.Collection, documents parse.Documents) (*job.Maker, 
 	return &job.Maker{Job: j, Begun: &col, Documents: documents}, nil
 }
 
-// Address reads an address as the crawl reads those of links.
+// Address reads an address that a person gave, which may lack its scheme, and then as the
+// crawl reads those of links.
 func Address(col collection.Collection, address string) (web.URL, error) {
-	u, err := web.Parse(address)
+	u, err := web.Given(address)
 	if err != nil {
 		return u, err
 	}
+	address = web.WithScheme(address)
 	if j, err := job.Read(col.JobFile()); err == nil {
 		if v, err := j.Canon().Parse(address); err == nil {
 			return v, nil

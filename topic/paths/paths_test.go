@@ -118,7 +118,7 @@ func TestMalformed(t *testing.T) {
 	good := "\n\nhttp://good.test/\tGoal\n"
 	goodJSON := "\n{\"steps\":[{\"url\":\"http://good.test/\",\"label\":\"Goal\"}]}\n"
 	for name, c := range map[string]struct{ file, want string }{
-		"no address":      {"home page\tGoal" + good, `f:1: address "home page" has no scheme`},
+		"no address":      {"home page\tGoal" + good, `f:1: "home page" is no address`},
 		"spaces, no tab":  {"http://a.test/    Goal" + good, `f:1: the address "http://a.test/    Goal" holds a space: fields are parted by tabs`},
 		"second line":     {"http://a.test/\nftp://a.test/\tGoal" + good, `f:2: `},
 		"too many fields": {"http://a.test/\tGoal\tx\t1\thttp://b.test/\tz" + good, "f:1: 6 fields, at most 5: page, label, anchor, ordinal, via; the path of line 1 is left out"},

@@ -370,7 +370,7 @@ func (c *Crawl) failure(e event.Failed, offset int64) {
 	if _, page := c.byURL[id]; !page {
 		c.links[id] = link{state: state, what: c.words.number(string(e.Reason)), host: c.host(e.URL.Host())}
 	}
-	if e.Reason != web.ReasonRedirect {
+	if state != linkMoved {
 		detail := e.Detail
 		if e.Reason == web.ReasonStatus {
 			detail = "HTTP " + strconv.Itoa(e.Status)

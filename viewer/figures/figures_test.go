@@ -186,6 +186,9 @@ func TestFiguresAreThoseOfTheReport(t *testing.T) {
 		if f.Pages != s.Pages || f.Relevant != s.Relevant || f.Hosts != s.Hosts() || f.Bytes != s.Bytes || f.Queued != s.Queued {
 			t.Fatalf("%+v\nthe report has %d pages, %d relevant, %d hosts, %d bytes, %d queued", f, s.Pages, s.Relevant, s.Hosts(), s.Bytes, s.Queued)
 		}
+		if next := c.forecast(); f.Recent != s.RecentHarvest() || math.Abs(next.Relevant-s.Forecast.Relevant) > 1e-6 || math.Abs(next.Pages-s.Forecast.Pages) > 1e-6 {
+			t.Fatalf("%v of late, and %v: the report has %v and %v", f.Recent, next, s.RecentHarvest(), s.Forecast)
+		}
 		want := map[string]bool{}
 		for _, p := range h.Pages() {
 			want[p.URL.String()] = true
@@ -254,6 +257,7 @@ func TestWaiting(t *testing.T) {
 	if f := c.Fate(d); f.Fate != event.Moved {
 		t.Errorf("%+v", f)
 	}
+	add(event.Failed{At: at(7), Visit: event.Visit{URL: d}, Reason: web.ReasonRedirectKnown, To: b}, 1) // no failure
 	add(event.Failed{At: at(8), Visit: event.Visit{URL: b}, Reason: web.ReasonStatus, Status: 404}, 0)
 	if got := c.Failures(); len(got) != 1 || got[0].Count != 1 || got[0].Examples[0].Detail != "HTTP 404" {
 		t.Errorf("%+v", got)

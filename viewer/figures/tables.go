@@ -83,20 +83,30 @@ func (c *Crawl) Figures() Figures {
 		f.Harvest = float64(f.Relevant) / float64(f.Pages)
 	}
 	for r, n := range s.Failures {
-		switch r {
-		case web.ReasonRecord:
+		if r == web.ReasonRecord {
 			f.Unrecorded += n
-		case web.ReasonRedirectKnown: // it led to a page that is there
-		default:
+		} else {
 			f.Failed += n
 		}
 	}
 	for _, n := range s.Skipped {
 		f.Skipped += n
 	}
-	if s.Forecast.Ready() && c.waiting > 0 {
-		low, high := s.Forecast.Interval(event.GainPages)
-		f.Next = &Forecast{event.GainPages, s.Forecast.Mean(event.GainPages), low, high, s.Forecast.Least()}
+	if next := c.forecast(); next.Ready() && c.waiting > 0 {
+		low, high := next.Interval(event.GainPages)
+		f.Next = &Forecast{event.GainPages, next.Mean(event.GainPages), low, high, next.Least()}
+	}
+	return f
+}
+
+// forecastPages is how many of the last pages a forecast looks at: all before them together
+// change it by less than 10⁻⁶ pages.
+const forecastPages = 2000
+
+// forecast tells what the next pages bring, by the verdicts that hold.
+func (c *Crawl) forecast() (f event.Forecast) {
+	for i := max(0, len(c.pages)-forecastPages); i < len(c.pages); i++ {
+		f.Add(c.pages[i].relevant)
 	}
 	return f
 }

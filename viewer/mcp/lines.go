@@ -68,17 +68,23 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// refusal is the answer to a line that is no message; nil if it is one, or several in an array,
-// of which the session knows what to do.
+// refusal is the answer to a line that is no message; nil if it is one, or empty. An array of
+// messages is none: the protocol has them no more, and a session would end at one.
 func refusal(line []byte) []byte {
 	code, words := jsonrpc.CodeParseError, "this line is no JSON"
-	if json.Valid(line) {
-		if _, err := jsonrpc.DecodeMessage(line); err == nil || line[0] == '[' {
+	switch {
+	case len(line) == 0:
+		return nil
+	case !json.Valid(line):
+	case line[0] == '[':
+		code, words = jsonrpc.CodeInvalidRequest, "this line is an array: write one message of JSON-RPC 2.0 on each line"
+	default:
+		m, err := jsonrpc.DecodeMessage(line)
+		r, answer := m.(*jsonrpc.Response)
+		if err == nil && (!answer || r.Result != nil || r.Error != nil) {
 			return nil
 		}
 		code, words = jsonrpc.CodeInvalidRequest, "this line is no message of JSON-RPC 2.0"
-	} else if len(line) == 0 {
-		return nil
 	}
 	b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": words}})
 	if err != nil {

@@ -310,5 +310,5 @@ func plain(list []watch.Span) string {
 
 // address reads an address as the crawl reads those of links.
 func (s *Server) address(text string) (web.URL, error) {
-	return explain.Address(s.crawl.Collection(), web.WithScheme(text))
+	return explain.Address(s.crawl.Collection(), text)
 }

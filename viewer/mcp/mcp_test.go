@@ -208,6 +208,11 @@ func TestRubbish(t *testing.T) {
 		"a text for a number":     {hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"n":"x"}}}` + "\n" + last, true},
 		"no JSON":                 {hello + "GET / HTTP/1.1\n\n" + last, true},
 		"no message":              {hello + `{"dance":7}` + "\n" + last, true},
+		"an empty array":          {hello + "[]\n" + last, true},
+		"an array of messages":    {hello + `[{"jsonrpc":"2.0","id":7,"method":"ping"}]` + "\n" + last, true},
+		"an array at the start":   {` [{"jsonrpc":"2.0","id":7,"method":"ping"}]` + "\n" + hello + last, true},
+		"no method and no result": {hello + `{"jsonrpc":"2.0","id":98}` + "\n" + last, true},
+		"an unknown result":       {hello + `{"jsonrpc":"2.0","id":98,"result":{}}` + "\n" + last, true},
 		"bytes":                   {"\x00\xff\xfe" + strings.Repeat("\x1b", 1000) + "\n" + hello + last, true},
 		"a line without end":      {hello + strings.Repeat("[", maxMessage+1), false},
 		"half a request":          {hello + `{"jsonrpc":"2.0","id":2,"me` + "\n" + last, true},
@@ -238,7 +243,8 @@ func TestRubbish(t *testing.T) {
 						to.Close()
 					}
 				}
-				if want := map[string]int{"no JSON": 1, "no message": 1, "bytes": 1, "half a request": 1}[name]; refused != want {
+				if want := map[string]int{"no JSON": 1, "no message": 1, "bytes": 1, "half a request": 1,
+					"an empty array": 1, "an array of messages": 1, "an array at the start": 1, "no method and no result": 1}[name]; refused != want {
 					t.Errorf("%d lines were refused, want %d", refused, want)
 				}
 				answered <- pong
