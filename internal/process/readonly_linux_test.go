@@ -65,7 +65,7 @@ func TestReadOnlyDisk(t *testing.T) {
 			t.Errorf("%s: %.300s does not hold %s", path, got, want)
 		}
 	}
-	if got := page.text("crawls/1/acts", `{"do":"pause"}`); !strings.Contains(got, "the user who runs waggle open may not do that") {
+	if got := page.text("crawls/1/acts", `{"do":"pause"}`); !strings.HasPrefix(got, "409 ") || !strings.Contains(got, "may not write in") || !strings.Contains(got, "open a copy of the crawl") {
 		t.Errorf("an act: %s", got)
 	}
 	if got := page.text("crawls/1/index", `{}`); !strings.HasPrefix(got, "409 ") || !strings.Contains(got, "may not write in") || !strings.Contains(got, "--index FOLDER") {
