@@ -338,7 +338,7 @@ func TestRead(t *testing.T) {
 		{"junk between", "junk\n" + tick + "\n\n", []string{"line 1: invalid character 'j' looking for beginning of value", "tick", "line 3: unexpected end of JSON input"}},
 		{"another version's", `{"kind":"waggled","at":"2026-03-01T12:00:00Z","x":[1]}` + "\n", []string{"waggled"}},
 		{"no kind", "{}\n", []string{"line 1: an event without a kind"}},
-		{"no address", `{"kind":"fetched","url":"not one"}` + "\n", []string{"line 1: address"}},
+		{"no address", `{"kind":"fetched","url":"not one"}` + "\n", []string{"line 1: \"not one\" is no address"}},
 		{"too long", strings.Repeat("x", maxLine+5) + "\n" + tick + "\n", []string{"line 1: longer than 16777216 bytes", "tick"}},
 		{"too long and torn", strings.Repeat("x", maxLine+5), []string{"line 1: " + ErrTorn.Error()}},
 	} {
