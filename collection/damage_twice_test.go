@@ -24,7 +24,7 @@ import (
 // or after that. WAGGLE_DAMAGES sets how many folders (12, and 3 in the quick run), and WAGGLE_SEED
 // where chance begins.
 func TestRepairedIsWhole(t *testing.T) {
-	folders, seed := long.Count(t, "WAGGLE_DAMAGES", 3, 12), uint64(long.Count(t, "WAGGLE_SEED", 100, 100))
+	folders, seed := long.Count(t, "WAGGLE_DAMAGES", 3, 12), long.Seed(t, 100)
 	for n := 0; n < folders; seed++ {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		m, dirs := snapshots(t, rng, 5)

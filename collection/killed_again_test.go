@@ -85,7 +85,7 @@ func (s snapFrontier) Rescore(ctx context.Context, from []byte, n int, score fun
 // begins.
 func TestKilledAgain(t *testing.T) {
 	t.Parallel()
-	crawls, seed := long.Count(t, "WAGGLE_DAMAGES", 1, 1), uint64(long.Count(t, "WAGGLE_SEED", 1, 1))
+	crawls, seed := long.Count(t, "WAGGLE_DAMAGES", 1, 1), long.Seed(t, 1)
 	for range crawls {
 		k := &killedAgain{
 			T: t, rng: rand.New(rand.NewPCG(seed, 17)), dir: filepath.Join(t.TempDir(), "c"),

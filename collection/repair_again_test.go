@@ -59,7 +59,7 @@ func TestRepairAfterRepair(t *testing.T) {
 		"archive, log, frontier, lost.txt, seen-set",
 		"archive, log, queue, lost.txt, queue, seen-set",
 	}
-	for _, story := range stories[:long.Of(2, len(stories))] {
+	for _, story := range stories[:long.Of(4, len(stories))] {
 		t.Run(story, func(t *testing.T) {
 			m := &meadow{n: 250, asked: map[string]int{}, acked: map[string]bool{}}
 			dir := filepath.Join(t.TempDir(), "c")

@@ -127,7 +127,7 @@ func TestRepairOfAChangedCrawl(t *testing.T) {
 		},
 	}
 	names := slices.Sorted(maps.Keys(stories))
-	for _, name := range names[:long.Of(1, len(names))] {
+	for _, name := range names[:long.Of(3, len(names))] {
 		t.Run(name, func(t *testing.T) {
 			m := &meadow{n: 100, asked: map[string]int{}}
 			dir := filepath.Join(t.TempDir(), "c")

@@ -16,7 +16,7 @@ func Unrendered(how Render, leftOut bool, r *web.Response, p *web.Page) (why str
 	case !isHTML(r, p):
 		return "it is a document and no HTML", false
 	case how == RenderAlways:
-		return "the crawl had none, as that of a recorded web has none", false
+		return "the crawl had no browser; a crawl of a recorded web never has one", false
 	case !hints.scripts:
 		return "there is no script in it that a browser would run", false
 	case leftOut && hollow.LoginByTitle(p):

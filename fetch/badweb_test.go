@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,7 +77,8 @@ func TestBadWeb(t *testing.T) {
 				o.Timeout = 2 * time.Second
 			}
 		})
-		return func() (*web.Response, error) { return f.Fetch(context.Background(), address(t, sc.URL)) }
+		u := address(t, sc.URL)
+		return func() (*web.Response, error) { return f.Fetch(context.Background(), u) }
 	}
 	// What hangs is waited for side by side, by as many goroutines.
 	type answer struct {
@@ -84,13 +86,15 @@ func TestBadWeb(t *testing.T) {
 		err error
 	}
 	waited := map[string]chan answer{}
+	var waiting sync.WaitGroup
 	for _, sc := range s.Scenarios() {
 		if sc.Hangs {
-			fetch, c := fetched(sc), make(chan answer, 1)
-			go func() { r, err := fetch(); c <- answer{r, err} }()
+			ask, c := fetched(sc), make(chan answer, 1)
+			waiting.Go(func() { r, err := ask(); c <- answer{r, err} })
 			waited[sc.Name] = c
 		}
 	}
+	t.Cleanup(waiting.Wait) // before their stacks are closed, also where their subtests are filtered out
 	t.Run("scenarios", func(t *testing.T) {
 		for _, sc := range s.Scenarios() {
 			t.Run(sc.Name, func(t *testing.T) {

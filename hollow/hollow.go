@@ -177,18 +177,18 @@ func Reason(p *web.Page) web.Reason {
 		}
 	}
 	title, headings := titleParts(p.Title), headingParts(p)
-	said := &sayings{page: p, terms: terms, title: title, headings: headings, running: runningWords(p)}
-	said.sure, said.notice = sureParts(p.Title, title, headings)
+	text := &pageText{page: p, terms: terms, title: title, headings: headings, running: runningWords(p)}
+	text.sure, text.notice = sureParts(p.Title, title, headings)
 	for i := range kinds {
-		if kinds[i].tells(said) {
+		if kinds[i].fits(text) {
 			return kinds[i].reason
 		}
 	}
 	return ""
 }
 
-// sayings are what a page says, in pieces that are tidy.
-type sayings struct {
+// pageText is the text of a page, in pieces that are tidy.
+type pageText struct {
 	page     *web.Page
 	terms    int32
 	title    []string // parts
@@ -197,7 +197,7 @@ type sayings struct {
 	headings []string
 	running  int // words of running text, counted up to minArticle
 
-	// What few pages are asked for, read then.
+	// Read when first needed: few pages need them.
 	opened   bool     // the next two are read
 	openings []string // beginnings of leaves
 	texts    []string // of these, those that are no heading
@@ -205,7 +205,7 @@ type sayings struct {
 }
 
 // beginnings are those of the leaves, with headings or without.
-func (s *sayings) beginnings(headings bool) []string {
+func (s *pageText) beginnings(headings bool) []string {
 	if !s.opened {
 		s.opened = true
 		s.openings = openingsOf(s.page, s.headings)
@@ -219,20 +219,20 @@ func (s *sayings) beginnings(headings bool) []string {
 
 // begins tells whether a leaf begins with one of some phrases, which are in order. Beside running
 // text a heading does not count, as an article may have such a heading.
-func (s *sayings) begins(phrases []string) bool {
+func (s *pageText) begins(phrases []string) bool {
 	return len(phrases) > 0 && begins(s.beginnings(s.running < minArticle), phrases)
 }
 
 // lower is the text in lower case.
-func (s *sayings) lower() string {
+func (s *pageText) lower() string {
 	if s.text == "" {
 		s.text = lowerText(s.page)
 	}
 	return s.text
 }
 
-// tells tells whether a page is hollow for the reason of the kind.
-func (k *kind) tells(s *sayings) bool {
+// fits tells whether a page is hollow for the reason of the kind.
+func (k *kind) fits(s *pageText) bool {
 	field := s.page.Password && k.alone > 0
 	account := s.page.Account && s.terms < k.account
 	if s.terms >= k.terms && !(field && s.terms < maxForm) {
@@ -240,9 +240,9 @@ func (k *kind) tells(s *sayings) bool {
 	}
 	notice := s.terms < k.few && s.begins(k.notices) || s.terms < k.number && numbered(s.beginnings(true))
 	walled := k.reason == web.ReasonConsent && s.terms < maxBegging && asksForCookies(s.title, s.headings, s.beginnings(false))
-	told := notice || walled || k.title == nil || field && s.page.PasswordAlone && s.terms < k.alone ||
+	named := notice || walled || k.title == nil || field && s.page.PasswordAlone && s.terms < k.alone ||
 		s.terms < k.few && s.begins(k.requests) || field && begins(s.beginnings(true), k.demands) || k.titled(s, field || account)
-	if !told {
+	if !named {
 		return false
 	}
 	if k.text == nil || field || account || notice || walled {
@@ -261,7 +261,7 @@ func (k *kind) tells(s *sayings) bool {
 // titled tells whether a part of the title, or a heading, says that a page is of the kind. Beside
 // running text, and without a field for an account, it says less: an article may be on that very
 // thing, and then a text says so, too, which begins so, or the phrase is none for a title.
-func (k *kind) titled(s *sayings, field bool) bool {
+func (k *kind) titled(s *pageText, field bool) bool {
 	parts := s.sure
 	if field {
 		parts = s.title
@@ -298,7 +298,7 @@ func (k *kind) ended(part string) bool {
 
 // onButton tells whether a leaf agrees: as a button, or, on a page without running text, as a
 // heading or as the beginning of a text.
-func (k *kind) onButton(leaf string, s *sayings) bool {
+func (k *kind) onButton(leaf string, s *pageText) bool {
 	if asButton(leaf) && (s.running < minArticle || !slices.Contains(s.headings, leaf)) {
 		return k.says(leaf)
 	}
@@ -351,6 +351,7 @@ func runningWords(p *web.Page) (n int) {
 		}
 	}
 	for i, l := range p.Leaves {
+		// So many words have a byte each, and a space between two, at the least.
 		if linked[i] || len(l.Text) < 2*minSentence-1 {
 			continue
 		}

@@ -506,11 +506,11 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 	return labels
 }
 
-// checkBudgets finds what is wrong with the budgets that stand at a path of the file; otherwise are
+// checkBudgets finds what is wrong with the budgets that stand at a path of the file; inherited are
 // those in force where none stand there.
-func (f *File) checkBudgets(bad func(at, format string, args ...any), budgets []int, otherwise string, path ...string) {
+func (f *File) checkBudgets(bad func(at, format string, args ...any), budgets []int, inherited string, path ...string) {
 	if f.doc.Blank(path...) {
-		bad(f.at(path...), "budgets: no number of pages: write budgets: [300, 1000], or leave the key out for %s", otherwise)
+		bad(f.at(path...), "budgets: no number of pages: write budgets: [300, 1000], or leave the key out for %s", inherited)
 	} else if err := eval.CheckBudgets(budgets); err != nil && f.doc.Has(path...) {
 		bad(f.at(path...), "%v", err)
 	}

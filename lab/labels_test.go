@@ -74,7 +74,6 @@ func TestLabelsRefused(t *testing.T) {
 // Labels teach judge and scorer: crawls with right and with wrong ones differ, and so do
 // crawls with and without; of a judge and a scorer that learn from none, none do.
 func TestLabelsTeach(t *testing.T) {
-	long.Test(t, "runs a lab")
 	crawled := func(scorer, judge, labels string) string {
 		f := read(t, "webs: [{path: "+small(t)+", budgets: [10, 60]}]\njudges: ["+judge+"]\nscorers: [{name: "+scorer+labels+"}]\n")
 		out := t.TempDir()
@@ -91,12 +90,13 @@ func TestLabelsTeach(t *testing.T) {
 		}
 		return cells
 	}
-	for _, x := range []struct {
+	cases := []struct {
 		scorer, judge string
 		learns        bool
 	}{
 		{"waggle", "cosine-tf-max", true}, {"best-first-both", "topic", false},
-	} {
+	}
+	for _, x := range cases[:long.Of(1, len(cases))] {
 		none := crawled(x.scorer, x.judge, "")
 		right, wrong := crawled(x.scorer, x.judge, ", labels: {count: 15, every: 2}"), crawled(x.scorer, x.judge, ", labels: {count: 15, every: 2, wrong: 1}")
 		if learns := none != right || right != wrong; learns != x.learns {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/pool"
-	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // poolLab is a lab of the small web that keeps its runs.
@@ -26,7 +25,6 @@ keep-runs: true
 // A lab that keeps its runs makes again those that are not there, and the kept
 // runs say what the cells say.
 func TestKeepRuns(t *testing.T) {
-	long.Test(t, "runs a lab")
 	f, dir := poolLab(t), t.TempDir()
 	if out, err := f.Run(t.Context(), dir, Options{}); err != nil || out != (Outcome{Cells: 12, Made: 12}) {
 		t.Fatalf("%+v, %v", out, err)

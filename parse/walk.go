@@ -160,7 +160,7 @@ const (
 	markStyle
 )
 
-// markOf is the one of these attributes whose name has a length in bytes; mark is 0 for none.
+// markOf is the one of these attributes whose name is so many bytes long; mark is 0 for none.
 func markOf(length int) (name string, mark marks) {
 	switch length {
 	case len("hidden"):

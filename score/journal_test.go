@@ -117,13 +117,12 @@ func TestGoesOnFromSnapshot(t *testing.T) {
 // A snapshot that was altered or cut is refused, or read as another model; it never
 // breaks the scorer.
 func TestDamagedSnapshot(t *testing.T) {
-	long.Test(t, "damages snapshots of every scorer")
 	for _, name := range snapshotters(t) {
 		s := newScorer(t, name, score.Options{Set: hasty(name)})
 		links := learnPages(s, 0, 40)
 		score.Compact(s)
 		state := scoretest.Grown(nil, s)
-		step := max(1, len(state)/300)
+		step := max(1, len(state)/long.Of(15, 300))
 		for i := 0; i < len(state); i += step {
 			altered := bytes.Clone(state)
 			altered[i] ^= 0xff

@@ -79,7 +79,7 @@ func (s *Server) starts() []route {
 
 // noStart says why no crawl can begin here, and what helps, "" where that is not known.
 func (s *Server) noStart() string {
-	if why := watch.MayNotWrite(s.start.Dir()); why != "" {
+	if why := watch.MayNotWrite(s.start.Dir(), s.writable); why != "" {
 		return why + ": open it as a user who may, or open another folder"
 	}
 	return ""

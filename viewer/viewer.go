@@ -57,6 +57,8 @@ type Options struct {
 	Lab func(crawl string) LabCurve
 	// Every is how often logs are looked at; 0 = twice a second.
 	Every time.Duration
+	// Writable tells why no file can be made in a folder, nil where one can; nil = the system is asked.
+	Writable func(dir string) error
 	// Random draws keys of at least 8 characters; nil = crypto/rand.
 	Random func() string
 }
@@ -76,6 +78,8 @@ type Server struct {
 	folders []string // in which crawls may begin
 	lab     func(crawl string) LabCurve
 	fields  *watch.FieldFile // that crawls have at first
+
+	writable func(dir string) error
 
 	mu     sync.Mutex
 	crawls []*crawl
@@ -108,7 +112,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents, folders: o.Folders, fields: o.Fields, lab: o.Lab, more: make(chan struct{})}
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents, folders: o.Folders, fields: o.Fields, lab: o.Lab, writable: o.Writable, more: make(chan struct{})}
 	for _, c := range o.Collections {
 		s.add(c)
 	}
@@ -146,6 +150,7 @@ func (s *Server) add(col collection.Collection) *crawl {
 	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col, s.docs), at}
 	c.Index(s.index)
 	c.UseFields(s.fields)
+	c.AskWritable(s.writable)
 	s.crawls = append(s.crawls, c)
 	close(s.more)
 	s.more = make(chan struct{})

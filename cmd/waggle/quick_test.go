@@ -44,12 +44,27 @@ func runScripts(t *testing.T, p testscript.Params) {
 		p.Files = append(p.Files, copied)
 	}
 	p.Dir = ""
+	setup := p.Setup
+	p.Setup = func(e *testscript.Env) error {
+		err := setup(e)
+		names := map[string]bool{"SITE": true, "SITEHOST": true, "PROXY": true} // what commands of the scripts set
+		for _, v := range e.Vars {
+			name, _, _ := strings.Cut(v, "=")
+			names[name] = true
+		}
+		e.Values[environment{}] = names
+		return err
+	}
 	t.Chdir(".") // and back in the end
 	testscript.RunT(oneByOne{t}, p)
 }
 
+// environment is the key of a script's value that holds the names of its variables:
+// map[string]bool, whether a variable is left out where it is empty.
+type environment struct{}
+
 // withoutProcesses has the command "call" in the place of "exec", but for what reads standard
-// input or runs in the background.
+// input or runs in the background, and "setenv" in the place of "env".
 func withoutProcesses(script string) string {
 	var b strings.Builder
 	files, before := false, ""
@@ -60,6 +75,8 @@ func withoutProcesses(script string) string {
 			line = "ends " + m[2] + " waggle " + m[1] + "\n"
 		} else if at >= 0 && !files && !strings.HasPrefix(line, "#") && !strings.HasPrefix(before, "stdin ") && !strings.HasSuffix(line, "&\n") {
 			line = line[:at] + "call" + line[at+len("exec"):]
+		} else if !files {
+			line = setsVariables.ReplaceAllString(line, "${1}setenv ")
 		}
 		b.WriteString(line)
 		before = line
@@ -69,6 +86,9 @@ func withoutProcesses(script string) string {
 
 // endsWith is a line of a script that looks at the code with which one command ends.
 var endsWith = regexp.MustCompile("^exec sh -c 'waggle ([^'\"$|<>&;()*?]*); test [$][?] = ([0-9])'\n")
+
+// setsVariables is a line of a script that sets variables of its environment.
+var setsVariables = regexp.MustCompile(`^((?:\[[^\]]*\] )*)env `)
 
 // oneByOne is a test whose parts run one after the other: they share the working directory.
 type oneByOne struct{ *testing.T }
@@ -81,49 +101,62 @@ func (oneByOne) Verbose() bool { return testing.Verbose() }
 
 // call is the command "call PROGRAM ARGS...": it runs waggle as a process does.
 func call(ts *testscript.TestScript, neg bool, args []string) {
-	if code := told(ts, args[1:]); neg != (code != exitDone) {
+	if code := runFor(ts, args[1:]); neg != (code != exitDone) {
 		ts.Fatalf("waggle %q ended with %d", args[1:], code)
 	}
 }
 
 // ends is the command "ends CODE PROGRAM ARGS...": it is call for a command that ends with a code.
 func ends(ts *testscript.TestScript, _ bool, args []string) {
-	if code := told(ts, args[2:]); fmt.Sprint(code) != args[0] {
+	if code := runFor(ts, args[2:]); fmt.Sprint(code) != args[0] {
 		ts.Fatalf("waggle %q ended with %d", args[2:], code)
 	}
 }
 
-// told runs waggle, and gives the script what it says.
-func told(ts *testscript.TestScript, args []string) int {
-	code, said, complained := calledBy(ts, args)
-	io.WriteString(ts.Stdout(), said)
-	io.WriteString(ts.Stderr(), complained)
+// setenv is the command "setenv NAME=VALUE...": it is env, and notes the names.
+func setenv(ts *testscript.TestScript, _ bool, args []string) {
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			ts.Fatalf("%s: write NAME=VALUE", arg)
+		}
+		ts.Setenv(name, value)
+		ts.Value(environment{}).(map[string]bool)[name] = false
+	}
+}
+
+// runFor runs waggle, and gives the script what it writes.
+func runFor(ts *testscript.TestScript, args []string) int {
+	code, stdout, stderr := runIn(ts, args)
+	io.WriteString(ts.Stdout(), stdout)
+	io.WriteString(ts.Stderr(), stderr)
 	return code
 }
 
-// calledBy runs waggle in the folder and the environment of a script.
-func calledBy(ts *testscript.TestScript, args []string) (code int, said, complained string) {
-	for _, name := range []string{"HOME", "TMPDIR", "PATH", "XDG_CONFIG_HOME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		was, there := os.LookupEnv(name)
-		if of := ts.Getenv(name); of != "" {
-			ts.Check(os.Setenv(name, of))
-		} else {
-			ts.Check(os.Unsetenv(name))
+// runIn runs waggle in the folder and the environment of a script. No variable of this process
+// remains: a process of waggle that the script starts would have none of them either.
+func runIn(ts *testscript.TestScript, args []string) (code int, stdout, stderr string) {
+	before := os.Environ()
+	defer func() {
+		os.Clearenv()
+		for _, v := range before {
+			name, value, _ := strings.Cut(v, "=")
+			os.Setenv(name, value)
 		}
-		defer func() {
-			if there {
-				os.Setenv(name, was)
-			} else {
-				os.Unsetenv(name)
-			}
-		}()
+	}()
+	os.Clearenv()
+	for name, notEmpty := range ts.Value(environment{}).(map[string]bool) {
+		if value := ts.Getenv(name); name != "" && (value != "" || !notEmpty) {
+			ts.Check(os.Setenv(name, value))
+		}
 	}
+	ts.Check(os.Setenv("PWD", ts.MkAbs(".")))
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	in, err := os.Open(os.DevNull)
 	ts.Check(err)
-	out, err := os.CreateTemp("", "said")
+	out, err := os.CreateTemp("", "stdout")
 	ts.Check(err)
-	errs, err := os.CreateTemp("", "complained")
+	errs, err := os.CreateTemp("", "stderr")
 	ts.Check(err)
 	ctx, stop := context.WithCancel(context.Background())
 	code = run(ctx, args, streams{in: in, out: out, err: errs})
@@ -142,7 +175,7 @@ func tries(ts *testscript.TestScript, _ bool, args []string) {
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "''", "")
 		}
-		code, said := exitDone, ""
+		code, stderr := exitDone, ""
 		if long.Asked() {
 			var failed *exec.ExitError
 			if err := ts.Exec("waggle", words...); errors.As(err, &failed) {
@@ -151,10 +184,10 @@ func tries(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(err)
 			}
 		} else {
-			code, _, said = calledBy(ts, words)
+			code, _, stderr = runIn(ts, words)
 		}
 		if fmt.Sprint(code) != args[0] {
-			ts.Fatalf("waggle %s ended with %d\n%s", words, code, said)
+			ts.Fatalf("waggle %s ended with %d\n%s", words, code, stderr)
 		}
 		if _, err := os.Lstat(ts.MkAbs("out")); err == nil {
 			ts.Fatalf("waggle %s left out", words)

@@ -23,7 +23,7 @@ import (
 )
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
-// The command "tries CODE FILE" runs waggle with each line of a file; "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
+// The command "tries CODE FILE" runs waggle with each line of a file; "call waggle ARGS…" runs waggle in the process of the tests, "ends CODE waggle ARGS…" looks at the code with which it ends, and "setenv NAME=VALUE…" sets variables for them: runScripts writes these three in a script. "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
 // a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "proxy" starts a proxy that wants a password at $PROXY and has a page for every address; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts these addresses in the place of $SITE and $PROXY.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
@@ -44,9 +44,10 @@ func TestScripts(t *testing.T) {
 			return long.Asked(), nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ends":  ends,
-			"call":  call,
-			"tries": tries,
+			"ends":   ends,
+			"call":   call,
+			"setenv": setenv,
+			"tries":  tries,
 			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
 				info, err := os.Stat(ts.MkAbs(args[0]))
 				ts.Check(err)

@@ -4,6 +4,7 @@
 package long
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -13,11 +14,21 @@ import (
 // still, such as a disk that breaks at every operation.
 const Variable = "WAGGLE_LONG"
 
-// Asked tells whether the long run is asked for.
-func Asked() bool { return os.Getenv(Variable) != "" }
+// Asked tells whether the long run is asked for. It panics where the variable has a value that
+// asks for no run.
+func Asked() bool { return value() != "" }
 
-// All tells whether everything is asked for.
-func All() bool { return os.Getenv(Variable) == "all" }
+// All tells whether everything is asked for. It panics as Asked does.
+func All() bool { return value() == "all" }
+
+// value is that of the variable.
+func value() string {
+	v := os.Getenv(Variable)
+	if v != "" && v != "1" && v != "all" {
+		panic(fmt.Sprintf("%s=%s asks for no run: set 1 for the long run, all for everything, or unset it for the quick run", Variable, v))
+	}
+	return v
+}
 
 // Test skips a test of the long run in the quick run; why says what it costs, such as
 // "kills workers".
@@ -55,6 +66,20 @@ func Count(t testing.TB, name string, quick, whole int) int {
 	n, err := strconv.Atoi(v)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// Seed is the seed of what chance decides: the number that WAGGLE_SEED says, and otherwise usual.
+func Seed(t testing.TB, usual uint64) uint64 {
+	t.Helper()
+	v := os.Getenv("WAGGLE_SEED")
+	if v == "" {
+		return usual
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		t.Fatalf("WAGGLE_SEED: %v", err)
 	}
 	return n
 }

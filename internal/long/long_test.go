@@ -13,25 +13,49 @@ func TestRuns(t *testing.T) {
 		{"all", "long run, all run, 7"},
 	} {
 		t.Setenv(Variable, c.value)
-		held := func(test func(testing.TB, string)) string {
+		held := func(test func(testing.TB, string), reason string) string {
 			said := "skipped"
 			t.Run("", func(t *testing.T) {
 				r := &recorder{TB: t}
 				if test(r, "takes long"); r.skipped == "" {
 					said = "run"
-				} else if r.skipped[:len("takes long: set WAGGLE_LONG=")] != "takes long: set WAGGLE_LONG=" {
-					t.Error(r.skipped)
+				} else if r.skipped != reason {
+					t.Errorf("%q, want %q", r.skipped, reason)
 				}
 			})
 			return said
 		}
-		if got := fmt.Sprintf("long %s, all %s, %d", held(Test), held(TestOfAll), Count(t, "WAGGLE_NUMBER", 2, 7)); got != c.want {
+		if got := fmt.Sprintf("long %s, all %s, %d", held(Test, "takes long: set WAGGLE_LONG=1"), held(TestOfAll, "takes long: set WAGGLE_LONG=all"), Count(t, "WAGGLE_NUMBER", 2, 7)); got != c.want {
 			t.Errorf("%q: %s, want %s", c.value, got, c.want)
 		}
 	}
 	t.Setenv("WAGGLE_NUMBER", "11")
 	if n := Count(t, "WAGGLE_NUMBER", 2, 7); n != 11 {
 		t.Errorf("%d, want the number that the variable says", n)
+	}
+	for value, want := range map[string]uint64{"": 3, "18446744073709551615": 1<<64 - 1} {
+		t.Setenv("WAGGLE_SEED", value)
+		if n := Seed(t, 3); n != want {
+			t.Errorf("seed %d, want %d", n, want)
+		}
+	}
+}
+
+// Another value is no run: it is refused with what to write.
+func TestNoRun(t *testing.T) {
+	for _, value := range []string{"0", "ALL", "true"} {
+		t.Setenv(Variable, value)
+		for name, asks := range map[string]func() bool{"Asked": Asked, "All": All} {
+			func() {
+				want := "WAGGLE_LONG=" + value + " asks for no run: set 1 for the long run, all for everything, or unset it for the quick run"
+				defer func() {
+					if got := recover(); got != want {
+						t.Errorf("%s: %v, want %s", name, got, want)
+					}
+				}()
+				asks()
+			}()
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 //	mount -t tmpfs -o size=420m tmpfs /mnt/small
 //	WAGGLE_SMALL_DISK=/mnt/small go test -run FullDisk -v ./internal/process
 //
-// WAGGLE_KILLS sets how often the disk is filled (default 4).
+// WAGGLE_KILLS sets how often the disk is filled (4, and 1 in the quick run).
 func TestFullDisk(t *testing.T) {
 	small := os.Getenv("WAGGLE_SMALL_DISK")
 	if small == "" {

@@ -207,8 +207,8 @@ func scorerKinds(t *testing.T, web *numberedWeb) [][]string {
 
 // TestKilledCrawlGoesOn kills crawls at random instants, again and again, and
 // checks each time what an acknowledged page is owed: it is in the archive, and
-// its address is never asked for again. WAGGLE_KILLS sets how often (default 4); with
-// 20 each kind of scorer has its turn.
+// its address is never asked for again. WAGGLE_KILLS sets how often (4, and 2 in
+// the quick run); with 20 each kind of scorer has its turn.
 func TestKilledCrawlGoesOn(t *testing.T) {
 	t.Parallel()
 	kills := killsWanted(t)

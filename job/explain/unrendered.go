@@ -59,9 +59,9 @@ func unrendered(ctx context.Context, col collection.Collection, documents parse.
 // byGain says why a page of a kind was not worth a browser: all pages of the crawl were rendered
 // before it, and host of them of its host.
 func byGain(kind string, all, host int) string {
-	s := "No browser was asked for it: pages with " + kind + " had gained too little by rendering to try this one (see waggle help rendering)"
 	if all == 0 {
-		return s + "; no page was rendered before it. A crawl of a recorded web has no browser."
+		return "No browser was asked for it: pages with " + kind + " are expected to gain too little (see waggle help rendering), the web is a recorded one, or no browser was found (older logs do not say). No page was rendered before it."
 	}
-	return s + fmt.Sprintf("; of its host %s had been rendered before it, of the crawl %s.", terminal.Count(host, "page"), terminal.Number(all))
+	return fmt.Sprintf("No browser was asked for it: pages with %s had gained too little by rendering to try this one (see waggle help rendering); of its host %s had been rendered before it, of the crawl %s.",
+		kind, terminal.Count(host, "page"), terminal.Number(all))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/madecrawl"
 )
 
@@ -22,11 +23,11 @@ func TestUnrendered(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bees")
 	col := madecrawl.Crawl(t, dir, "bees", site, "https://bees.test/")
 	for _, c := range []struct{ render, path, want string }{
-		{"auto", "", "pages with text and links as they are sent had gained too little by rendering to try this one"},
+		{"auto", "", "pages with text and links as they are sent are expected to gain too little"},
 		{"auto", "plain", "there is no script in it that a browser would run"},
 		{"auto", "login", "its title says that it asks for a login"},
-		{"auto", "short", "no page was rendered before it. A crawl of a recorded web has no browser."},
-		{"always", "plain", "the crawl had none"},
+		{"auto", "short", "the web is a recorded one, or no browser was found (older logs do not say). No page was rendered before it."},
+		{"always", "plain", "the crawl had no browser; a crawl of a recorded web never has one"},
 		{"never", "short", "rendering is off (fetch.render: never)"},
 	} {
 		if err := os.WriteFile(col.JobFile(), []byte("name: bees\ntopic: {keywords: [bee]}\nfetch: {render: "+c.render+"}\n"), 0o644); err != nil {
@@ -38,6 +39,29 @@ func TestUnrendered(t *testing.T) {
 		}
 		if line := "\nNo browser was asked for it: "; !strings.Contains(out.String(), line) || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s, /%s: want %q in\n%s%s", c.render, c.path, c.want, &out, &doubts)
+		}
+	}
+}
+
+// What a browser made of a page is told, and whether the page is what it made or what was sent.
+func TestRenderedBy(t *testing.T) {
+	for _, c := range []struct {
+		r    event.Rendered
+		want string
+	}{
+		{event.Rendered{Took: 2, Words: 90, Links: 7, SentWords: 10, SentLinks: 1},
+			"A browser rendered it in 2s: 90 words and 7 links, where 10 and 1 were sent."},
+		{event.Rendered{Took: 2, Words: 3, Links: 7, SentWords: 10, SentLinks: 1, AsSent: true},
+			"A browser rendered it in 2s: 3 words and 7 links, where 10 and 1 were sent, so it is as it was sent."},
+		{event.Rendered{Took: 2, Words: 90, Links: 0, SentWords: 10, SentLinks: 1, AsSent: true},
+			"A browser rendered it in 2s: 90 words and 0 links, where 10 and 1 were sent, so it is as it was sent."},
+		{event.Rendered{Took: 2, AsSent: true},
+			"A browser was to render it and brought no document, so it is as it was sent."},
+		{event.Rendered{Took: 2, Again: 1, AsSent: true},
+			"A browser was to render it and brought no document, so it is as it was sent; its browser was gone before the page had been shown, so it was rendered again (1 time)."},
+	} {
+		if got := renderedBy(&c.r); got != c.want {
+			t.Errorf("%+v:\n%s\nwant\n%s", c.r, got, c.want)
 		}
 	}
 }

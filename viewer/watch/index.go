@@ -49,25 +49,32 @@ func (c *Crawl) lookWhetherClosed() {
 	if !folder.Exists(dir) {
 		dir = c.col.Dir()
 	}
-	noIndex, nothing := MayNotWrite(dir), MayNotWrite(c.col.Dir())
-	if nothing != "" {
-		nothing += ": open a copy of the crawl, or open it as a user who may"
+	whyNoIndex, whyClosed := MayNotWrite(dir, c.writable), MayNotWrite(c.col.Dir(), c.writable)
+	if whyClosed != "" {
+		whyClosed += ": open a copy of the crawl, or open it as a user who may"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.search.state.Closed != noIndex || c.closed != nothing {
-		c.search.state.Closed, c.closed = noIndex, nothing
+	if c.search.state.Closed != whyNoIndex || c.closed != whyClosed {
+		c.search.state.Closed, c.closed = whyNoIndex, whyClosed
 		c.tell()
 	}
 }
 
-// MayNotWrite says why no file can be made in a folder, or in the one in which it would be made, ""
-// where that is not known.
-func MayNotWrite(dir string) string {
+// AskWritable has writable say why no file can be made in a folder, nil where one can; nil =
+// folder.Writable. It is called before Run.
+func (c *Crawl) AskWritable(writable func(dir string) error) { c.writable = writable }
+
+// MayNotWrite says why no file can be made in a folder, or in the nearest folder above that is
+// there, "" where that is not known; writable is as of Crawl.AskWritable.
+func MayNotWrite(dir string, writable func(dir string) error) string {
+	if writable == nil {
+		writable = folder.Writable
+	}
 	for !folder.Exists(dir) && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 	}
-	if err := folder.Writable(dir); closed(err) {
+	if err := writable(dir); closed(err) {
 		return "the user who runs waggle open may not write in " + event.Line(dir)
 	}
 	return ""

@@ -54,9 +54,10 @@ type Crawl struct {
 	closed   string    // why nothing can be told to it, as far as its folder says; "" = nothing
 	search   searcher
 	places   places
-	fields   *FieldFile    // that a person gave; nil = those of the folder
-	activity *web.Activity // what the crawl does; nil where that is not known
-	revision int           // grows with every change
+	fields   *FieldFile             // that a person gave; nil = those of the folder
+	writable func(dir string) error // nil = folder.Writable
+	activity *web.Activity          // what the crawl does; nil where that is not known
+	revision int                    // grows with every change
 	changed  chan struct{}
 }
 
