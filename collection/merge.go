@@ -43,6 +43,9 @@ type MergeReport struct {
 	Missing  []string
 }
 
+// Merging ends the name of the folder in which Merge makes a crawl until it is complete.
+const Merging = ".merging"
+
 // RefusedError says why folders cannot be merged, and what can be. Nothing was done.
 type RefusedError struct{ why string }
 
@@ -74,7 +77,7 @@ func Merge(ctx context.Context, out string, from []Collection, o MergeOptions) (
 	if folder.Exists(out) {
 		return nil, refused("%s is there already: choose a new folder", out)
 	}
-	m := &merge{ctx: ctx, o: o, tmp: filepath.Clean(out) + ".merging", seen: map[uint64]int{}, acts: map[int]event.Act{}, settings: map[string]string{}, bodies: map[uint64]struct{}{}}
+	m := &merge{ctx: ctx, o: o, tmp: filepath.Clean(out) + Merging, seen: map[uint64]int{}, acts: map[int]event.Act{}, settings: map[string]string{}, bodies: map[uint64]struct{}{}}
 	defer func() {
 		for _, s := range m.sources {
 			err = errors.Join(err, s.close())

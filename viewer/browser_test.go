@@ -104,6 +104,8 @@ func TestInChromium(t *testing.T) {
 			}
 		}
 	}
+	b.Eval(`void(location.hash = "#/99/now")`) // an old bookmark
+	b.Until(`document.querySelector("main h1")?.textContent === "There is no such crawl here" && document.querySelector("main a[href='#/1/now']")`)
 	if out := b.Outside(); slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, ".test") }) {
 		t.Errorf("the browser asked beyond this machine: %q", out)
 	}

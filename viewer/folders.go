@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -44,7 +45,7 @@ func Find(dir string) (Found, error) {
 }
 
 // below are the collections in the folders of dir, by name, without those whose whole path
-// is known. others hold none, as far as they are folders.
+// is known, and without those that a merge is making. others hold none, as far as they are folders.
 func below(dir string, known map[string]bool) (found []collection.Collection, others []os.DirEntry, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -52,7 +53,7 @@ func below(dir string, known map[string]bool) (found []collection.Collection, ot
 	}
 	whole := absolute(dir)
 	for _, e := range entries {
-		if e.Type().IsRegular() || known[filepath.Join(whole, e.Name())] {
+		if e.Type().IsRegular() || known[filepath.Join(whole, e.Name())] || strings.HasSuffix(e.Name(), collection.Merging) {
 			continue
 		}
 		if c, err := collection.Open(filepath.Join(dir, e.Name())); err == nil {

@@ -515,6 +515,13 @@ func TestFind(t *testing.T) {
 	if list := f.Collections; err != nil || len(list) != 1 || list[0].Dir() != col.Dir() {
 		t.Errorf("%v %v", list, err)
 	}
+	making := t.TempDir() // what a merge has not completed is no crawl yet
+	if err := os.CopyFS(filepath.Join(making, "all"+collection.Merging), os.DirFS(col.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Find(making); !errors.Is(err, collection.ErrNone) {
+		t.Errorf("a folder that is being merged: %v, %v", f.Collections, err)
+	}
 	if _, err := Find(t.TempDir()); !errors.Is(err, collection.ErrNone) {
 		t.Error(err)
 	}

@@ -92,13 +92,27 @@ function App() {
       {state?.closed && <p class="notice" id="closed">This crawl can be looked at; it can be told nothing and cannot go on: {state.closed}</p>}
       {info?.closed && <p class="notice" id="no-start">No crawl can begin here: {info.closed}</p>}
       <main id="main" ref={main} tabIndex={-1}>
-        {state ? <Screen key={at.crawl} at={at} state={state} /> : <p class="first">Reading …</p>}
+        {state ? <Screen key={at.crawl} at={at} state={state} /> : crawls.some((c) => c.id === at.crawl) ? <p class="first">Reading …</p> : <NoCrawl crawls={crawls} />}
       </main>
       <footer><span><kbd>1</kbd>–<kbd>5</kbd> screens · <kbd>/</kbd> search, <kbd>Enter</kbd> to its rows, <kbd>Esc</kbd> out of it · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it · <kbd>R</kbd> relevant <kbd>I</kbd> not <kbd>M</kbd> more like this</span></footer>
       <Said />
     </>
   );
 }
+
+// NoCrawl is shown at an address of a crawl that is not here, such as an old bookmark.
+function NoCrawl({ crawls }) {
+  return (
+    <section role="alert">
+      <h1>There is no such crawl here</h1>
+      <p>The address names a crawl that is not shown. Those that are:</p>
+      <ul>{crawls.map((c) => <li key={c.id}><a href={to(c.id, "now")}><bdi>{titleOf(c)}</bdi></a></li>)}</ul>
+    </section>
+  );
+}
+
+// titleOf is a crawl's folder, with its name where it was given one.
+const titleOf = (c) => (c.figures.name && c.figures.name !== unnamed ? `${c.figures.name} – ${c.dir}` : c.dir);
 
 // unnamed is the name of a crawl that was given none.
 const unnamed = "crawl";
@@ -109,7 +123,7 @@ function Choose({ crawls, value, choose }) {
     <label class="choose"><span class="hidden">Crawl</span>
       <select value={value} onChange={(e) => choose(e.target.value)}>
         {value === starting && <option value={starting}>A new crawl</option>}
-        {crawls.map((c) => <option key={c.id} value={c.id}>{c.figures.name && c.figures.name !== unnamed ? `${c.figures.name} – ${c.dir}` : c.dir}</option>)}
+        {crawls.map((c) => <option key={c.id} value={c.id}>{titleOf(c)}</option>)}
       </select>
     </label>
   );
