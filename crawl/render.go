@@ -239,32 +239,19 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		Ended: by.Ended, Detail: clip(by.Detail, 300), AsSent: by.Body == nil,
 		Again: max(by.Tries-1, 0),
 	}
-	if by.Body != nil && now.loses(sent, by.Ended) {
-		rest := *by // a recorded web keeps its own
-		rest.Body = nil
-		r.Rendering, a.rendered.event.AsSent = &rest, true
+	less := now.words < sent.words || len(now.links) < len(sent.links)
+	text, fresh := now.moreText(sent), now.fresh(sent)
+	// A rendering that has less than was sent, and brings nothing for it, is left aside. Such is a page
+	// that was ended while the browser, which reads a document from its beginning, waited for a script
+	// in its head. A page whose script leads elsewhere has one link: that is what a reader sees.
+	if by.Body != nil && less && !text && len(fresh) < gainLinks && by.Ended != web.ReasonRenderMoved {
+		asSent := *by // a recorded web keeps its own
+		asSent.Body = nil
+		r.Rendering, a.rendered.event.AsSent = &asSent, true
 		return p, nil
 	}
-	a.rendered.text = now.moreText(sent)
-	a.rendered.fresh = now.fresh(sent)
+	a.rendered.text, a.rendered.fresh = text, fresh
 	return shown, nil
-}
-
-// loses tells whether a page that was rendered has fewer words or links than were sent, and
-// brings nothing for them: neither more text nor gainLinks new links. Such is a page that was ended
-// while the browser, which reads a document from its beginning, waited for a script in its head.
-// A page whose script leads elsewhere has one link, and loses nothing: that is what a reader sees.
-func (s content) loses(sent content, ended web.Reason) bool {
-	if ended == web.ReasonRenderMoved || s.words >= sent.words && len(s.links) >= len(sent.links) || s.moreText(sent) {
-		return false
-	}
-	fresh := 0
-	for u := range s.links {
-		if !sent.links[u] {
-			fresh++
-		}
-	}
-	return fresh < gainLinks
 }
 
 // isHTML tells whether a browser shows a response as a page: not a document that was made
