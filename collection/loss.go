@@ -165,3 +165,11 @@ func remind(ctx context.Context, f crawl.Frontier, events iter.Seq2[event.Event,
 	}
 	return tell(1)
 }
+
+// counted is a number with what there is so many of: "1 link waits", "2 links wait".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -110,8 +110,12 @@ func (c Collection) logLost() error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	return fmt.Errorf("%s is empty, and %s is not: waggle verify %s tells what is damaged", c.EventLog(), c.ArchiveDir(), c.dir)
+	return fmt.Errorf("%s %w, and %s is not: waggle verify %s tells what is damaged", c.EventLog(), ErrLogEmpty, c.ArchiveDir(), c.dir)
 }
+
+// ErrLogEmpty is wrapped by the errors of reading an event log that is empty beside an archive that
+// is not.
+var ErrLogEmpty = errors.New("is empty")
 
 // EventsBetween are the events of the log between two of its marks, as they were written.
 func (c Collection) EventsBetween(from, to []byte) iter.Seq2[event.Event, error] {

@@ -208,7 +208,7 @@ func (r *repair) apply(e entry) error {
 		r.waitMuted(e, web.Candidate{From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1}, ev.Skipped)
 	case event.Received:
 		for _, f := range ev.Queued {
-			r.offer(e, web.Candidate{URL: f.URL, From: ev.From, Kind: web.LinkA, Depth: ev.Depth, Priority: f.Priority})
+			r.offer(e, web.Candidate{URL: f.URL, From: ev.From, Kind: cmp.Or(f.Link, web.LinkA), Depth: ev.Depth, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
 		r.waitMuted(e, web.Candidate{From: ev.From, Kind: web.LinkA, Depth: ev.Depth}, ev.Skipped)
@@ -291,9 +291,10 @@ func (r *repair) waitMuted(e entry, like web.Candidate, list []event.Skipped) {
 	if e.known && r.rebuilt.States {
 		return
 	}
+	kind := like.Kind
 	for _, s := range list {
 		if s.Reason == web.ReasonMuted {
-			like.URL = s.URL
+			like.URL, like.Kind = s.URL, cmp.Or(s.Link, kind)
 			r.offer(e, like)
 		}
 	}
@@ -515,7 +516,7 @@ func (r *repair) writeFrontier() (err error) {
 	}
 	turn := web.Turn{State: r.retrace.States()}
 	if r.report.Unnamed = unnamed(r.retrace.Pages(), r.tallies, r.losses); r.report.Unnamed > 0 {
-		r.losses.note(fmt.Sprintf("%d pages were fetched %s", r.report.Unnamed, saidOfUnnamed))
+		r.losses.note(fmt.Sprintf("%s fetched %s", counted(r.report.Unnamed, "page was", "pages were"), saidOfUnnamed))
 	}
 	if list := r.losses.text(); list != nil {
 		turn.State[stateLosses] = list

@@ -55,12 +55,12 @@ func (r *RepairReport) Lines() (lines []string) {
 		say("that was written anew, and nothing else is amiss")
 		return lines
 	}
-	say("repaired: %d addresses are done and %d links wait", r.Done, r.Waiting)
+	say("repaired: %s and %s", counted(r.Done, "address is done", "addresses are done"), counted(r.Waiting, "link waits", "links wait"))
 	if r.Made > 0 {
-		say("%d events were made anew of the archive; what links they had queued is not in them", r.Made)
+		say("%s made anew of the archive; which links had been queued is not told there", counted(r.Made, "event was", "events were"))
 	}
 	if r.Linked > 0 && !r.Alone {
-		say("where the event log ended is not known, as the frontier is lost: the links of %d archived pages that it does not tell of wait without priorities", r.Linked)
+		say("where the event log ended is not known, as the frontier is lost: the links of %s that it does not tell of wait without priorities", counted(r.Linked, "archived page", "archived pages"))
 	}
 	if !r.Learnt {
 		say("what scorer and judge had learnt in this crawl is lost: they begin anew")
@@ -70,16 +70,16 @@ func (r *RepairReport) Lines() (lines []string) {
 		say("whether the pages were judged anew after they were fetched is not known: waggle judge does so by job.yaml")
 	}
 	if r.Owed > 0 {
-		say("%d links that waited are lost, and no store knows their addresses", r.Owed)
+		say("%s, and no store knows the address", counted(r.Owed, "link that waited is lost", "links that waited are lost"))
 	}
 	if len(r.Lost) > 0 {
-		say("%d addresses are lost; lost.txt lists them", len(r.Lost))
+		say("%s", counted(len(r.Lost), "address is lost; lost.txt has it", "addresses are lost; lost.txt lists them"))
 		for _, u := range r.Lost[:min(len(r.Lost), 20)] {
 			say("  %s", u)
 		}
 	}
 	if r.Unnamed > 0 {
-		say("%d pages were fetched %s", r.Unnamed, saidOfUnnamed)
+		say("%s fetched %s", counted(r.Unnamed, "page was", "pages were"), saidOfUnnamed)
 	}
 	if r.Aside != "" {
 		say("damaged pieces of the archive were moved to %s", r.Aside)

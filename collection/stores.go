@@ -325,6 +325,15 @@ func (c Collection) RestoreJudge(j crawl.Judge) error {
 	return c.examine(func(stored func(name string) ([]byte, error)) error { return crawl.RestoreJudge(j, stored) })
 }
 
+// InheritJudge has a judge of another crawl begin with what that of this one knew at its last
+// turn, where it kept anything. This crawl should not run.
+func (c Collection) InheritJudge(j crawl.Judge) error {
+	if !folder.Exists(c.FrontierDir()) {
+		return nil
+	}
+	return c.examine(func(stored func(name string) ([]byte, error)) error { return crawl.InheritJudge(j, stored) })
+}
+
 // examine reads what the frontier stored, without a lock.
 func (c Collection) examine(read func(stored func(name string) ([]byte, error)) error) (err error) {
 	r, err := frontier.Examine(c.FrontierDir())

@@ -465,7 +465,7 @@ func (v *verification) compare() error {
 	}
 	if pages, _, _, err := crawl.Spent(v.remains.State); err == nil && !damaged && !v.Running {
 		if n := unnamed(pages, v.tallies, v.losses); n > 0 {
-			v.Notes = append(v.Notes, fmt.Sprintf("%d pages were fetched %s", n, saidOfUnnamed))
+			v.Notes = append(v.Notes, fmt.Sprintf("%s fetched %s", counted(n, "page was", "pages were"), saidOfUnnamed))
 		}
 	}
 	if len(odd) > 0 && !damaged {
@@ -540,14 +540,14 @@ func (v *Verification) Lines() (lines []string) {
 	if v.Interrupted {
 		return lines
 	}
-	say("archive: %d pages in %d records of %d files, %s; %d digests are right",
-		v.Archive.Pages, v.Archive.Records, v.Archive.Files, megabytes(v.Archive.Bytes), v.Archive.Digests)
-	say("event log: %d pages in %d lines, %s; %d of them have a checksum", v.Log.Pages, v.Log.Lines, megabytes(v.Log.Bytes), v.Log.Summed)
-	say("frontier: %d links wait, %d addresses are done, %d hosts; %d tables, %s",
-		v.Frontier.Waiting, v.Frontier.Done, v.Frontier.Hosts, v.Frontier.Tables, megabytes(v.Frontier.Bytes))
-	say("harvest: %d pages", v.Harvest)
+	say("archive: %s in %s of %s, %s; %s right", counted(v.Archive.Pages, "page", "pages"), counted(v.Archive.Records, "record", "records"),
+		counted(v.Archive.Files, "file", "files"), megabytes(v.Archive.Bytes), counted(v.Archive.Digests, "digest is", "digests are"))
+	say("event log: %s in %s, %s; %d of them have a checksum", counted(v.Log.Pages, "page", "pages"), counted(v.Log.Lines, "line", "lines"), megabytes(v.Log.Bytes), v.Log.Summed)
+	say("frontier: %s, %s, %s; %s, %s", counted(v.Frontier.Waiting, "link waits", "links wait"), counted(v.Frontier.Done, "address is done", "addresses are done"),
+		counted(v.Frontier.Hosts, "host", "hosts"), counted(v.Frontier.Tables, "table", "tables"), megabytes(v.Frontier.Bytes))
+	say("harvest: %s", counted(v.Harvest, "page", "pages"))
 	if v.Lost > 0 {
-		say("lost: %d addresses, in lost.txt", v.Lost)
+		say("lost: %s, in lost.txt", counted(v.Lost, "address", "addresses"))
 	}
 	for _, n := range v.Notes {
 		say("note: %s", n)

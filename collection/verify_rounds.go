@@ -51,7 +51,7 @@ func (v *verification) verifyRounds() error {
 		if number == 0 {
 			remedy = "put this folder where it was, in the folder again of its first crawl: again/0001, again/0002 and so on"
 		}
-		v.bad(Damage{round.Dir(), "", fmt.Sprintf("%s, %s: its archive holds the texts of %d pages that were as before", name, what, pages[n]), remedy}, "rounds")
+		v.bad(Damage{round.Dir(), "", fmt.Sprintf("%s, %s: its archive holds the texts of %s that were as before", name, what, counted(pages[n], "page", "pages")), remedy}, "rounds")
 	}
 	return nil
 }

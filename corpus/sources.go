@@ -20,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
 
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -312,23 +313,36 @@ func (x WARCs) feed(ctx context.Context, b *builder) error {
 		}
 		files = append(files, list...)
 	}
-	bodies, err := x.records(ctx, b, files, nil)
+	revisits, err := x.records(ctx, b, files, nil)
 	if err != nil {
 		return err
 	}
-	if len(bodies) > 0 {
-		b.note("%d revisit records hold no body: they are kept, and not served", len(bodies))
+	if revisits > 0 {
+		b.note("%s hold no body: they are kept, and not served", terminal.Count(revisits, "revisit record"))
 	}
 	return nil
 }
 
-// records hands over the records of files; of responses those alone whose ids are wanted, and
-// nothing else, unless wanted is nil. It tells the ids of the records that revisits refer to.
-func (x WARCs) records(ctx context.Context, b *builder, files []string, wanted func(id string) bool) (bodies []string, err error) {
-	for rec, err := range store.Records(files...) {
-		if err == nil && wanted != nil && !(rec.Type() == "response" && wanted(rec.Get("WARC-Record-ID"))) {
-			continue
+// read is a record with its block.
+type read struct {
+	*store.Record
+	block []byte
+}
+
+// records hands over the records of files: a rendering together with the response that follows,
+// whose file it has to be in. A revisit becomes a response where bodies has what it refers to, and
+// is left as it is otherwise. Those are counted.
+func (x WARCs) records(ctx context.Context, b *builder, files []string, bodies *earlierBodies) (revisits int, err error) {
+	var unit []read // at most one, a rendering, between two steps
+	put := func() error {
+		one := unit
+		unit = nil
+		if len(one) == 0 {
+			return nil
 		}
+		return b.put(ctx, func() result { return x.unit(b, one) })
+	}
+	for rec, err := range store.Records(files...) {
 		var block []byte
 		if err == nil && rec.Length > maxBody {
 			b.note("%s, offset %d: a record of %d bytes: left out", rec.File, rec.Offset, rec.Length)
@@ -345,24 +359,40 @@ func (x WARCs) records(ctx context.Context, b *builder, files []string, wanted f
 			continue // the next step tells the damage
 		}
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
+		one := read{rec, block}
 		if rec.Type() == "revisit" {
-			bodies = append(bodies, rec.Get("WARC-Refers-To"))
+			var found bool
+			if one, found = bodies.whole(one); !found {
+				revisits++
+			}
 		}
-		if err := b.put(ctx, func() result { return x.record(b, rec, block) }); err != nil {
-			return nil, err
+		if len(unit) > 0 && (rec.Type() != "response" && rec.Type() != "revisit" || unit[0].Get("WARC-Refers-To") != rec.Get("WARC-Record-ID")) {
+			if err := put(); err != nil {
+				return 0, err
+			}
+		}
+		if unit = append(unit, one); rec.Type() == "conversion" {
+			continue
+		}
+		if err := put(); err != nil {
+			return 0, err
 		}
 	}
-	return bodies, nil
+	return revisits, put()
 }
 
-func (WARCs) record(b *builder, rec *store.Record, block []byte) result {
-	r := result{from: fmt.Sprintf("%s, offset %d", rec.File, rec.Offset), again: true}
-	if t := rec.Type(); t == "response" || t == "resource" {
-		r.url, _ = web.Parse(rec.Target()) // zero: dns: and the like
+// unit renders records that follow one another in one file: the last one says what they are of.
+func (WARCs) unit(b *builder, records []read) (r result) {
+	r.again = true
+	for _, rec := range records {
+		r.from = fmt.Sprintf("%s, offset %d", rec.File, rec.Offset)
+		if t := rec.Type(); t == "response" || t == "resource" {
+			r.url, _ = web.Parse(rec.Target()) // zero: dns: and the like
+		}
+		r.record = append(r.record, b.archive.Copy(rec.Record, rec.block)...)
 	}
-	r.record = b.archive.Copy(rec, block)
 	return r
 }
 
@@ -462,66 +492,6 @@ func languageCodes(tags []string) (codes, without []string) {
 		}
 	}
 	return codes, without
-}
-
-func (x Crawl) feed(ctx context.Context, b *builder) error {
-	earlier, err := x.earlier()
-	if err != nil {
-		return err
-	}
-	archive := filepath.Join(x.Dir, crawlArchive)
-	if len(earlier) == 0 {
-		return WARCs{[]string{archive}}.feed(ctx, b)
-	}
-	files, err := store.Paths(archive)
-	if err != nil {
-		return err
-	}
-	bodies, err := WARCs{}.records(ctx, b, files, nil)
-	if err != nil {
-		return err
-	}
-	missing := map[string]bool{}
-	for _, id := range bodies {
-		missing[id] = true
-	}
-	for _, dir := range earlier {
-		files, err := store.Paths(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := (WARCs{}).records(ctx, b, files, func(id string) bool {
-			found := missing[id]
-			delete(missing, id)
-			return found
-		}); err != nil {
-			return err
-		}
-	}
-	if n := len(missing); n > 0 {
-		b.note("the bodies of %d pages that were as before are in no archive of an earlier round: they are not served", n)
-	}
-	return nil
-}
-
-// earlier are the archives of the rounds before that of the folder, the last one first.
-func (x Crawl) earlier() (archives []string, err error) {
-	dir, err := filepath.Abs(x.Dir)
-	if err != nil {
-		return nil, err
-	}
-	rounds := filepath.Dir(dir)
-	n, ok := store.RoundNumber(filepath.Base(dir))
-	if !ok || filepath.Base(rounds) != store.RoundsDir {
-		return nil, nil
-	}
-	for i := n - 1; i > 0; i-- {
-		archives = append(archives, filepath.Join(rounds, store.RoundName(i), crawlArchive))
-	}
-	return append(archives, filepath.Join(filepath.Dir(rounds), crawlArchive)), nil
 }
 
 // Made is a web whose pages come from code.

@@ -13,15 +13,15 @@ import (
 // before links, and of them the one with the higher priority, in [0,1], first. Left are not,
 // and links to them are not followed, unless the frontier is empty before the budget of pages
 // is spent: then they are asked for as well, in their order. What sitemaps and feeds tell of
-// them meanwhile changes that: see Word. The zero Again is that of a first crawl.
+// them meanwhile changes that: see DateWeight. The zero Again is that of a first crawl.
 type Again struct {
 	Due  []Known
 	Left []Known
 	// Room is how many more of Left may be asked for before links.
 	Room int
-	// Words are the weights of what sitemaps and feeds tell of the pages of a host; a host
-	// that is not in it has Unheard.
-	Words map[web.Host]Word
+	// DateWeights are the weights of what sitemaps and feeds tell of the pages of a host; a host
+	// that is not in it has DefaultDateWeight.
+	DateWeights map[web.Host]DateWeight
 }
 
 // againBatch is how many of them enter in one turn.

@@ -17,7 +17,7 @@ import (
 //	                  └── not after it: it comes behind all links, and has its place before new
 //	                      ones no more, which another page may take that is said to have changed
 //
-// How much that counts is learnt from what came of it: see Word.
+// How much that counts is learnt from what came of it: see DateWeight.
 
 // Known is a page that earlier rounds of a collection know. Its Priority is what a visit is
 // worth, in [0,1].
@@ -28,25 +28,25 @@ type Known struct {
 	Chance float64   // that it has changed since then, as far as no sitemap tells, in [0,1]
 }
 
-// Word is the weight of what sitemaps and feeds tell of the pages of a host: by how much the
-// odds change that a page has changed since its last visit.
+// DateWeight is the weight of the dates that sitemaps and feeds give of the pages of a host: by
+// how much the odds change that a page has changed since its last visit.
 //
 //	odds(changed | told) = odds(changed) · weight        odds(p) = p / (1−p)
 //
-// A weight of 1 is that of a host whose word says nothing, as of one whose pages all bear the
-// date of today.
-type Word struct {
+// A weight of 1 is that of a host whose dates tell nothing, as where all pages bear the date of
+// today.
+type DateWeight struct {
 	Changed   float64 // of a page that is said to have changed
 	Unchanged float64 // of one that is said not to have
 }
 
-// Unheard is the weight of a host whose word was never compared with anything. It was chosen,
-// not fitted.
-var Unheard = Word{Changed: 4, Unchanged: 1. / 4}
+// DefaultDateWeight is the weight of a host whose dates were never compared with what visits
+// found. It was chosen, not fitted.
+var DefaultDateWeight = DateWeight{Changed: 4, Unchanged: 1. / 4}
 
 // Chance is the probability that a page has changed, in [0,1], given the one before anything
 // was told.
-func (w Word) Chance(before float64, saysChanged bool) float64 {
+func (w DateWeight) Chance(before float64, saysChanged bool) float64 {
 	weight := w.Unchanged
 	if saysChanged {
 		weight = w.Changed
@@ -54,9 +54,9 @@ func (w Word) Chance(before float64, saysChanged bool) float64 {
 	return before * weight / (1 - before + before*weight)
 }
 
-// Says tells whether a date says that a page has changed after its last visit, or that it has
-// not; ok is false where it says neither: it is in the future, or the visit lies within it.
-func Says(d web.Date, last, now time.Time) (changed, ok bool) {
+// ChangeTold tells whether a date says that a page has changed after its last visit, or that it
+// has not; ok is false where it says neither: it is in the future, or the visit lies within it.
+func ChangeTold(d web.Date, last, now time.Time) (changed, ok bool) {
 	from, to := d.Span()
 	switch {
 	case from.IsZero() || last.IsZero() || from.After(now):
@@ -67,9 +67,9 @@ func Says(d web.Date, last, now time.Time) (changed, ok bool) {
 	return false, !to.After(last)
 }
 
-// SpeaksFor tells whether what a list tells of a page counts: that of the same registrable domain
+// Covers tells whether what a list tells of a page counts: that of the same registrable domain
 // does. Anybody may write a list of the pages of others.
-func SpeaksFor(list, page web.URL) bool {
+func Covers(list, page web.URL) bool {
 	a, b := list.Host(), page.Host()
 	return a == b || a.Domain() == b.Domain()
 }
@@ -80,21 +80,21 @@ type known struct {
 	place       int     // in Again.Left
 	left        bool    // it is not asked for so far
 	behind      bool    // it waits behind all links
-	saidChanged bool    // it was said to have changed: a second word counts no more
+	saidChanged bool    // a list said that it has changed: a second one counts no more
 	value       float64 // of a visit, since something was told
 }
 
 // datesState is what became of known pages by the dates that sitemaps and feeds give.
 type datesState struct {
-	words  map[web.Host]Word
-	room   int  // how many of Again.Left may still be moved before links
-	behind int  // pages that wait behind all links
-	moved  bool // some were put behind, and the frontier does not have their priorities yet
+	weights map[web.Host]DateWeight
+	room    int  // how many of Again.Left may still be moved before links
+	behind  int  // pages that wait behind all links
+	moved   bool // some were put behind, and the frontier does not have their priorities yet
 }
 
 // setKnown takes in the pages of earlier rounds.
 func (s *Step) setKnown(a *Again) {
-	s.dates = datesState{words: a.Words, room: a.Room}
+	s.dates = datesState{weights: a.DateWeights, room: a.Room}
 	if len(a.Due)+len(a.Left) == 0 {
 		return
 	}
@@ -156,92 +156,130 @@ type promotion struct {
 // than that whatever a list says, and stays in its place.
 const muchLess = 0.5
 
+// A datedPage is a known page of which a list gave a date: what its event will tell, and the
+// candidate that it would be after its move.
+type datedPage struct {
+	known     *known
+	dated     event.Dated
+	candidate web.Candidate
+}
+
 // applyDates moves known pages by the dates that the entries of p, a sitemap or a feed, give
-// of them. entries counts the entries with a date, of pages that p speaks for, known or not;
-// heed is false where they change nothing. A page whose Chance is 0 is not moved: a round that
-// was begun by an older version has none.
-func (s *Step) applyDates(now time.Time, p *web.Page, heed bool, preview Preview) (entries int, dated []event.Dated, come []promotion, err error) {
-	var asked []web.Candidate // as they would be after the move: the preview tells which of them wait
-	var of []*known
-	place := map[*known]int{} // in asked, of and dated
+// of them. entries counts the entries with a date, of pages that p covers, known or not; with
+// follow false they change nothing. A page whose Chance is 0 is not moved: a round that was
+// begun by an older version has none.
+func (s *Step) applyDates(now time.Time, p *web.Page, follow bool, preview Preview) (entries int, dated []event.Dated, sooner []promotion, err error) {
+	entries, pages := s.datedPages(now, p, follow)
+	if len(pages) == 0 {
+		return entries, nil, nil, nil
+	}
+	asked := make([]web.Candidate, len(pages))
+	for i := range pages {
+		asked[i] = pages[i].candidate
+	}
+	fates, err := preview(asked) // which of them wait
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	s.moveLast(pages, fates) // which frees places for those that come sooner
+	sooner = s.moveSooner(pages, fates)
+	for i := range pages {
+		dated = append(dated, pages[i].dated)
+	}
+	return entries, dated, sooner, nil
+}
+
+// datedPages are the known pages that the dates of p would move, in the order of their first
+// entries. Of two entries of a page that one counts which says that it has changed.
+func (s *Step) datedPages(now time.Time, p *web.Page, follow bool) (entries int, pages []datedPage) {
+	place := map[*known]int{} // in pages
 	for i := range p.Links {
 		l := &p.Links[i]
-		if l.Changed == "" || !SpeaksFor(p.URL, l.URL) {
+		if l.Changed == "" || !Covers(p.URL, l.URL) {
 			continue
 		}
 		entries++
 		k := s.known[l.URL]
-		if !heed || k == nil || k.saidChanged || k.Chance <= 0 {
+		if !follow || k == nil || k.saidChanged || k.Chance <= 0 {
 			continue
 		}
-		changed, ok := Says(l.Changed, k.Last, now)
+		changed, ok := ChangeTold(l.Changed, k.Last, now)
 		if !ok || !changed && (k.behind || l.Published) {
 			continue
 		}
-		word, ok := s.dates.words[l.URL.Host()]
-		if !ok {
-			word = Unheard
-		}
-		chance := word.Chance(k.Chance, changed)
-		k.saidChanged, k.value = changed, min(1, k.Worth*chance)
-		d := event.Dated{URL: l.URL, Changed: l.Changed, Value: k.value}
-		c := k.Candidate
-		c.Kind, c.From, c.Priority = web.LinkAgain, p.URL, priorityBefore(k.value)
-		switch {
+		d := s.datedPage(p.URL, l, k, changed)
+		switch at, twice := place[k]; {
+		case !twice:
+			place[k] = len(pages)
+			pages = append(pages, d)
 		case changed:
-			d.Then = event.MoveSooner
-		case chance <= muchLess*k.Chance && !k.left:
-			d.Then, c.Priority = event.MoveLast, 3*SeedPriority // which tells whether it waits
+			pages[at] = d
 		}
-		if at, twice := place[k]; twice { // one that says that it has changed counts
-			if changed {
-				dated[at], asked[at] = d, c
-			}
-			continue
-		}
-		place[k] = len(of)
-		dated, asked, of = append(dated, d), append(asked, c), append(of, k)
 	}
-	if len(dated) == 0 {
-		return entries, nil, nil, nil
+	return entries, pages
+}
+
+// datedPage notes what a link of list tells of a known page, and where it would move.
+func (s *Step) datedPage(list web.URL, l *web.Link, k *known, changed bool) datedPage {
+	weight, ok := s.dates.weights[l.URL.Host()]
+	if !ok {
+		weight = DefaultDateWeight
 	}
-	fate, err := preview(asked)
-	if err != nil {
-		return 0, nil, nil, err
+	chance := weight.Chance(k.Chance, changed)
+	k.saidChanged, k.value = changed, min(1, k.Worth*chance)
+	d := datedPage{k, event.Dated{URL: l.URL, Changed: l.Changed, Value: k.value}, k.Candidate}
+	d.candidate.Kind, d.candidate.From, d.candidate.Priority = web.LinkAgain, list, priorityBefore(k.value)
+	switch {
+	case changed:
+		d.dated.Then = event.MoveSooner
+	case chance <= muchLess*k.Chance && !k.left:
+		d.dated.Then, d.candidate.Priority = event.MoveLast, 3*SeedPriority // so that the preview tells whether it waits
 	}
-	for i, k := range of { // places become free before others take them
-		if d := &dated[i]; d.Then == event.MoveLast {
-			if fate[i] != web.Raised {
-				d.Then = ""
-				continue
-			}
-			s.move(k, d.Then)
+	return d
+}
+
+// moveLast moves behind all links the pages that are to go there, and wait.
+func (s *Step) moveLast(pages []datedPage, fates []web.Admission) {
+	for i := range pages {
+		d := &pages[i]
+		switch {
+		case d.dated.Then != event.MoveLast:
+		case fates[i] != web.Raised:
+			d.dated.Then = ""
+		default:
+			s.move(d.known, event.MoveLast)
 			s.count.Seeds--
 		}
 	}
-	order := make([]int, len(of))
+}
+
+// moveSooner moves before links the pages that are to come there, those of the highest value
+// first, as long as there is room for those that were left.
+func (s *Step) moveSooner(pages []datedPage, fates []web.Admission) (out []promotion) {
+	order := make([]int, len(pages))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(dated[b].Value, dated[a].Value) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(pages[b].dated.Value, pages[a].dated.Value) })
 	for _, i := range order {
-		k, d, c := of[i], &dated[i], asked[i]
-		if d.Then != event.MoveSooner {
+		d := &pages[i]
+		if d.dated.Then != event.MoveSooner {
 			continue
 		}
+		k, c := d.known, d.candidate
 		reason, _ := s.refuse(&c)
-		if reason != "" || k.left && s.dates.room <= 0 || !k.left && fate[i] != web.Raised {
-			d.Then = ""
+		if reason != "" || k.left && s.dates.room <= 0 || !k.left && fates[i] != web.Raised {
+			d.dated.Then = ""
 			continue
 		}
 		if k.left || k.behind {
 			s.count.Seeds++
 		}
-		f := event.Found{URL: c.URL, Priority: c.Priority, Raised: !k.left, Link: web.LinkAgain, Changed: d.Changed}
-		s.move(k, d.Then)
-		come = append(come, promotion{c, f})
+		found := event.Found{URL: c.URL, Priority: c.Priority, Raised: !k.left, Link: web.LinkAgain, Changed: d.dated.Changed}
+		s.move(k, event.MoveSooner)
+		out = append(out, promotion{c, found})
 	}
-	return entries, dated, come, nil
+	return out
 }
 
 // move notes that a known page was moved.
@@ -267,7 +305,7 @@ func (s *Step) replayDates(e event.Fetched) {
 	s.visited(e.URL)
 	for _, d := range e.Dated {
 		if k := s.known[d.URL]; k != nil {
-			changed, _ := Says(d.Changed, k.Last, e.At.At)
+			changed, _ := ChangeTold(d.Changed, k.Last, e.At.At)
 			k.saidChanged, k.value = k.saidChanged || changed, d.Value
 			s.move(k, d.Then)
 		}

@@ -164,7 +164,7 @@ func TestDates(t *testing.T) {
 	for name, c := range map[string]struct {
 		sitemap     string
 		room        int
-		words       map[web.Host]crawl.Word
+		weights     map[web.Host]crawl.DateWeight
 		order, told string
 	}{
 		"no dates":                {sitemap: "1 a, 2 b", order: "map 1 2 3 4 new 5 6 7"},
@@ -180,12 +180,12 @@ func TestDates(t *testing.T) {
 		"published before":        {sitemap: "1 published 2025-12-01", order: "map 1 2 3 4 new 5 6 7"},
 		"published after":         {sitemap: "4 published 2026-01-02", order: "map 4 1 2 3 new 5 6 7", told: "4 0.57 sooner"},
 		"what is told twice":      {sitemap: "1 changed 2025-12-01, 1 changed 2026-01-02, 1 changed 2025-12-01", order: "map 1 2 3 4 new 5 6 7", told: "1 0.73 sooner"},
-		"a host that is not true": {sitemap: "4 changed 2026-01-02, 1 changed 2025-12-01", words: map[web.Host]crawl.Word{"bees.test": {Changed: 1, Unchanged: 1}}, order: "map 1 2 3 4 new 5 6 7", told: "4 0.25, 1 0.40"},
+		"a host that is not true": {sitemap: "4 changed 2026-01-02, 1 changed 2025-12-01", weights: map[web.Host]crawl.DateWeight{"bees.test": {Changed: 1, Unchanged: 1}}, order: "map 1 2 3 4 new 5 6 7", told: "4 0.25, 1 0.40"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			goes(t, func() *round {
 				r := newRound(t, c.sitemap)
-				r.again.Room, r.again.Words = c.room, c.words
+				r.again.Room, r.again.DateWeights = c.room, c.weights
 				return r
 			}, c.order, c.told)
 		})

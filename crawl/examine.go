@@ -39,7 +39,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		a.Reason = web.ReasonRedirect
 		switch {
 		case r.Repeats:
-			a.Detail = fmt.Sprintf("status %d, its Location repeats a secret of fetch.secrets, and is not kept", r.Status)
+			a.Detail = fmt.Sprintf("status %d, its Location repeats a secret, and is not kept", r.Status)
 		case r.Location.IsZero():
 			a.Detail = fmt.Sprintf("status %d without a usable Location", r.Status)
 		}
@@ -75,6 +75,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		if c.Policy.Sitemaps {
 			a.Page = WithSitemaps(a.Page, r.Sitemaps)
 		}
+		a.Page, a.telling = r.WithoutTelling(a.Page)
 		if a.Verdict, a.Reason, err = c.verdict(ctx, a.Page); err != nil {
 			return a, err
 		}

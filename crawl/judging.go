@@ -25,6 +25,15 @@ type AdaptiveJudge interface {
 	Restore(part func(name string) ([]byte, error)) error
 }
 
+// InheritingJudge is implemented by adaptive judges that can begin a crawl with what they knew
+// at the end of another one of the same topic.
+type InheritingJudge interface {
+	AdaptiveJudge
+	// Inherit is given the state of the other crawl, as Restore is. State returns all of it
+	// again, and Observe none of the pages of that crawl.
+	Inherit(part func(name string) ([]byte, error)) error
+}
+
 // ConcludingJudge is implemented by adaptive judges that look once more at what they
 // know when a crawl ends.
 type ConcludingJudge interface {
@@ -139,6 +148,15 @@ func (s *Step) restoreJudge(state func(name string) ([]byte, error)) error {
 func RestoreJudge(j any, state func(name string) ([]byte, error)) error {
 	if adapting, ok := j.(AdaptiveJudge); ok {
 		return adapting.Restore(func(name string) ([]byte, error) { return state(judgePart(name)) })
+	}
+	return nil
+}
+
+// InheritJudge has a judge begin with what that of another crawl of the same topic knew at its
+// last turn, if it can. state returns what that crawl stored under a name.
+func InheritJudge(j any, state func(name string) ([]byte, error)) error {
+	if inherits, ok := j.(InheritingJudge); ok {
+		return inherits.Inherit(func(name string) ([]byte, error) { return state(judgePart(name)) })
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func ofCopy(p *web.Page) (refused []event.Skipped) {
 	for i := range p.Links {
 		if u := p.Links[i].URL; !met[u] {
 			met[u] = true
-			refused = append(refused, event.Skipped{URL: u, Reason: web.ReasonDuplicate})
+			refused = append(refused, event.Skipped{URL: u, Reason: web.ReasonDuplicate, Link: foundBy(p.Links[i].Kind)})
 		}
 	}
 	return refused
@@ -56,7 +56,7 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.NoFollow && s.policy.HonourNoFollow {
-			refused = append(refused, event.Skipped{URL: l.URL, Reason: web.ReasonNoFollow})
+			refused = append(refused, event.Skipped{URL: l.URL, Reason: web.ReasonNoFollow, Link: foundBy(l.Kind)})
 			continue
 		}
 		c = web.Candidate{
@@ -136,7 +136,7 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 		switch {
 		case reason != "":
 			if fate[i] != web.Raised { // one that waits was found on a better path
-				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason})
+				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason, Link: foundBy(c.Kind)})
 			}
 			if reason == web.ReasonMuted && fate[i] != web.Raised {
 				if err := s.keepMuted(&c.Candidate, true); err != nil {
@@ -149,9 +149,9 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 		case s.foreign(c.URL.Host()):
 			s.send(&c.Candidate)
 		case fate[i] == web.Refused:
-			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonHostQueue})
+			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonHostQueue, Link: foundBy(c.Kind)})
 		case fate[i] == web.Crowded:
-			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonSiteQueue})
+			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonSiteQueue, Link: foundBy(c.Kind)})
 		default:
 			turn.Add = append(turn.Add, c.Candidate)
 			if c.Kind == web.LinkSitemap && fate[i] == web.Queued {
@@ -183,6 +183,9 @@ func foundBy(k web.LinkKind) web.LinkKind {
 	return k
 }
 
+// OfRobots is the web.Link.TagPath of a link that robots.txt names and the page does not.
+const OfRobots = "robots.txt"
+
 // WithSitemaps is a page with links to the sitemaps of its host, as its robots.txt names them,
 // behind its own: what the crawl makes of it where sitemaps are a source of links.
 func WithSitemaps(p *web.Page, sitemaps []string) *web.Page {
@@ -190,7 +193,7 @@ func WithSitemaps(p *web.Page, sitemaps []string) *web.Page {
 	var links []web.Link
 	for _, s := range sitemaps[:min(len(sitemaps), most)] {
 		if u, err := (web.Canon{}).Resolve(p.URL, s); err == nil && u != p.URL {
-			links = append(links, web.Link{URL: u, Kind: web.LinkSitemap, TagPath: "robots.txt", Position: len(p.Links) + len(links), First: 0, Last: -1})
+			links = append(links, web.Link{URL: u, Kind: web.LinkSitemap, TagPath: OfRobots, Position: len(p.Links) + len(links), First: 0, Last: -1})
 		}
 	}
 	if len(links) == 0 {

@@ -36,20 +36,29 @@ func actsAt(t *testing.T, lines ...string) *said {
 	return s
 }
 
-// toTheEnd runs a crawl to its end, and adds the pages that it fetched.
+// toTheEnd runs a crawl to its end, and adds the pages that it fetched: those of its log, as the last
+// turns of a crawl that is killed are written and told to nobody.
 func toTheEnd(t *testing.T, c *crawl.Crawl, s *said, fetched map[string]bool) (how event.Ending, err error) {
 	t.Helper()
 	c.Acts, c.Look = s, func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
 	c.Listen = func(e event.Event) {
-		if f, ok := e.(event.Fetched); ok {
+		if _, ok := e.(event.Fetched); ok {
 			s.pages++
+		}
+	}
+	listen, _ := c.Log.(logFunc)
+	c.Log = logFunc(func(e event.Event) {
+		if listen != nil {
+			listen(e)
+		}
+		if f, ok := e.(event.Fetched); ok {
 			if u := strings.TrimPrefix(f.URL.String(), "http://"); fetched[u] {
 				t.Errorf("%s was fetched twice", u)
 			} else {
 				fetched[u] = true
 			}
 		}
-	}
+	})
 	return c.Run(t.Context())
 }
 

@@ -182,8 +182,8 @@ func TestMailIsNotTrusted(t *testing.T) {
 		told = append(told, fmt.Sprint(r.From, " ", len(r.Queued), " ", r.Skipped))
 	}
 	mustEqual(t, "told", told, []string{
-		"http://a.example/1 1 [{http://b.example/deep depth}]",
-		"http://a.example/2 1 [{http://b.example/film.mp4 extension}]",
+		"http://a.example/1 1 [{http://b.example/deep depth }]",
+		"http://a.example/2 1 [{http://b.example/film.mp4 extension }]",
 	})
 	if m := s.mail(&out.Turn); len(m.Lessons) > 0 {
 		t.Errorf("what was learnt from others was sent on: %v", m.Lessons)

@@ -222,6 +222,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 			return p, nil
 		}
 		a.rendered = renderOutcome{counts: hints.scripts, kind: kind, done: true}
+		by = withoutTelling(r, by)
 	} else {
 		sent = contentOf(p)
 	}
@@ -252,6 +253,28 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 	}
 	a.rendered.text, a.rendered.fresh = text, fresh
 	return shown, nil
+}
+
+// withoutTelling is a rendering without what was asked for at addresses that repeat what lets the user in at
+// the site of the page or at their own.
+func withoutTelling(r *web.Response, by *web.Rendering) *web.Rendering {
+	if r.Conceal == nil && r.TellsElsewhere == nil {
+		return by
+	}
+	less := *by
+	if r.Conceal != nil {
+		less.Detail = r.Conceal(by.Detail)
+	}
+	less.Resources = nil
+	for _, x := range by.Resources {
+		switch {
+		case !r.Tells(x.URL) && !x.Tells(x.URL):
+			less.Resources = append(less.Resources, x)
+		case x.Robots != nil:
+			less.Resources = append(less.Resources, web.Resource{Response: x.Robots})
+		}
+	}
+	return &less
 }
 
 // isHTML tells whether a browser shows a response as a page: not a document that was made

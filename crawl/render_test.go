@@ -397,3 +397,45 @@ func (w withRendering) Fetch(ctx context.Context, u web.URL) (*web.Response, err
 	}
 	return r, err
 }
+
+// What a rendered page asks for at an address that repeats a secret is not kept, nor are such links of it.
+func TestRenderTells(t *testing.T) {
+	const token = "by-hand-4711"
+	at := func(s string) web.URL {
+		u, err := web.Parse("http://h0.example" + s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	conceal := func(s string) string { return strings.ReplaceAll(s, token, web.Concealed) }
+	resource := func(s string, robots *web.Response) web.Resource {
+		return web.Resource{Response: &web.Response{URL: at(s), Status: 200, Robots: robots}, Type: "fetch"}
+	}
+	page := `<script src=/a.js></script><div id=root></div>`
+	r := &web.Response{URL: at("/1"), Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte(page), Conceal: conceal}
+	by := &web.Rendering{
+		Body:      []byte(words(100) + `<a href="/2">two</a><a href="/3?t=` + token + `">three</a>`),
+		Detail:    "leads to /4?t=" + token,
+		Resources: []web.Resource{resource("/a.js", nil), resource("/data?t="+token, &web.Response{URL: at("/robots.txt")})},
+	}
+	cr := newCrawl(t, mapWeb{}, 1)
+	cr.Renderer = renders{by}
+	a, err := cr.Examine(t.Context(), web.Lease{Candidate: web.Candidate{URL: r.URL}}, r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := a.Page.Links; len(l) != 1 || l[0].URL != at("/2") {
+		t.Errorf("the links are %v", l)
+	}
+	if kept := r.Rendering.Resources; len(kept) != 2 || kept[0].URL != at("/a.js") || kept[1].URL != at("/robots.txt") || strings.Contains(r.Rendering.Detail, token) {
+		t.Errorf("of the rendering %v is kept, and %q", kept, r.Rendering.Detail)
+	}
+}
+
+// renders is a renderer that makes the same of all pages.
+type renders struct{ by *web.Rendering }
+
+func (r renders) Render(context.Context, *web.Response, float64) (*web.Rendering, error) {
+	return r.by, nil
+}

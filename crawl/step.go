@@ -110,6 +110,7 @@ type Arrival struct {
 
 	sketch    *nearcopy.Sketch // of a page that may be a near-copy
 	rendered  renderOutcome
+	telling   int       // links left out of Page, as they repeat a secret
 	certainty certainty // of a failure
 }
 
@@ -351,59 +352,52 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	return out, nil
 }
 
+// A finding is what a page is besides its verdict: why it does not count as one that is wanted,
+// and which pages have the same body or nearly its text.
+type finding struct {
+	reason    web.Reason // "" for a page that counts
+	linksOnly bool       // it is of a kind that is read for its links alone
+	copies    uint32     // earlier pages with the same body
+	home      bool       // those were of the same site
+	like      nearcopy.Match
+}
+
+// inspect tells what a page is, and counts its body.
+func (s *Step) inspect(a *Arrival) (f finding, err error) {
+	p := a.Page
+	f.reason, f.linksOnly = a.Reason, s.leads.types[p.MIME]
+	if f.linksOnly && f.reason == "" {
+		f.reason = web.ReasonLinksOnly
+	}
+	if f.copies, f.home = s.countBody(p.URL, p.Digest); f.copies > 0 {
+		f.reason = web.ReasonDuplicate
+	}
+	if f.like, err = s.nearCopyOf(a, f.reason); err != nil {
+		return finding{}, err
+	}
+	if !f.like.URL.IsZero() {
+		f.reason = web.ReasonNearCopy
+	}
+	return f, nil
+}
+
 // page takes in a judged page.
 func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) {
-	p, v, c := a.Page, a.Verdict, &a.Lease.Candidate
-	reason := a.Reason
-	linksOnly := s.leads.types[p.MIME]
-	if linksOnly && reason == "" {
-		reason = web.ReasonLinksOnly
-	}
-	copies, home := s.countBody(p.URL, p.Digest)
-	if copies > 0 {
-		reason = web.ReasonDuplicate
-	}
-	like, err := s.nearCopyOf(&a, reason)
+	p, c := a.Page, &a.Lease.Candidate
+	f, err := s.inspect(&a)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if !like.URL.IsZero() {
-		reason = web.ReasonNearCopy
-	}
-	v.Relevant = v.Relevant && reason == ""
+	v := a.Verdict
+	v.Relevant = v.Relevant && f.reason == ""
+	host := s.countPage(now, &a, v.Relevant, f.reason)
+	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), f.copies > 0 && f.home)
+	memory, with := s.teach(now, &a, v, f)
 
-	host := a.Lease.Host
-	host.Fetched++
-	markAnswered(&host)
-	s.pace(now, &host, &a)
-	host.Barren++
-	s.noteVerdict(p.URL, v.Relevant, reason)
-	if v.Relevant {
-		host.Barren = 0
-		s.count.Relevant++
-	}
-	s.count.Pages++
-	s.count.Forecast.Add(v.Relevant)
-	host.Due = s.due(now, a.Response)
-
-	// A duplicate teaches nothing. Its links may lead elsewhere all the same,
-	// where they are relative to another folder of the site; but a mirror
-	// only repeats what is known, and a trap goes on for ever. A near-copy teaches nothing
-	// either, and where two pages say the same their links may differ.
-	follow := copies == 0 || home && copies < maxCopies
-	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), copies > 0 && home)
-	var memory []byte
-	var with []event.Event
-	if reason.Copy() {
-		memory = s.scorer.Visit(c, nil, web.Verdict{})
-	} else {
-		memory = s.scorer.Visit(c, p, s.leads.worth(v, linksOnly))
-		s.recent.add(c)
-		s.leads.arrive(c, linksOnly, v.Relevant)
-		if reason == "" {
-			with = s.observe(now, p, a.Verdict)
-		}
-	}
+	// The links of a duplicate may lead elsewhere where they are relative to another folder
+	// of the site; but a mirror only repeats what is known, and a trap goes on for ever. Where
+	// two pages say nearly the same their links may differ.
+	follow := f.copies == 0 || f.home && f.copies < maxCopies
 	var found []link
 	var refused []event.Skipped
 	if follow {
@@ -437,10 +431,51 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if full {
 		turn.Drop = []web.Host{host.Host}
 	}
+	e := fetched(now, &a, v, f)
+	e.Entries, e.Dated, e.Queued, e.Skipped, e.Sent = entries, dated, queued, skipped, s.sending()
+	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
+}
 
-	e := event.Fetched{
+// countPage counts a page, and returns the state of its host after it.
+func (s *Step) countPage(now time.Time, a *Arrival, relevant bool, reason web.Reason) web.HostState {
+	host := a.Lease.Host
+	host.Fetched++
+	markAnswered(&host)
+	s.pace(now, &host, a)
+	host.Barren++
+	s.noteVerdict(a.Page.URL, relevant, reason)
+	if relevant {
+		host.Barren = 0
+		s.count.Relevant++
+	}
+	s.count.Pages++
+	s.count.Forecast.Add(relevant)
+	host.Due = s.due(now, a.Response)
+	return host
+}
+
+// teach shows a page to the scorer. memory is what the scorer keeps of it for its links. A copy
+// teaches nothing.
+func (s *Step) teach(now time.Time, a *Arrival, v web.Verdict, f finding) (memory []byte, with []event.Event) {
+	c := &a.Lease.Candidate
+	if f.reason.Copy() {
+		return s.scorer.Visit(c, nil, web.Verdict{}), nil
+	}
+	memory = s.scorer.Visit(c, a.Page, s.leads.worth(v, f.linksOnly))
+	s.recent.add(c)
+	s.leads.arrive(c, f.linksOnly, v.Relevant)
+	if f.reason == "" {
+		with = s.observe(now, a.Page, a.Verdict)
+	}
+	return memory, with
+}
+
+// fetched is the event of a page, but for its links and the dates that it gives.
+func fetched(now time.Time, a *Arrival, v web.Verdict, f finding) event.Fetched {
+	p := a.Page
+	return event.Fetched{
 		At:         event.At{At: now},
-		Visit:      visit(c),
+		Visit:      visit(&a.Lease.Candidate),
 		Status:     p.Status,
 		MIME:       p.MIME,
 		Bytes:      a.Bytes,
@@ -451,9 +486,9 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Relevance:  v.Relevance,
 		Similarity: v.Similarity,
 		Relevant:   v.Relevant,
-		Reason:     reason,
-		Like:       like.URL,
-		Likeness:   math.Round(like.Likeness*1e3) / 1e3,
+		Reason:     f.reason,
+		Like:       f.like.URL,
+		Likeness:   math.Round(f.like.Likeness*1e3) / 1e3,
 		Directives: p.Directives,
 		BySite:     p.Directives.TDMReserved && a.Response.Site.Reserved,
 		Truncated:  p.Truncated,
@@ -461,13 +496,8 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Rendered:   a.rendered.event,
 		NoBrowser:  a.rendered.absent,
 		Links:      len(p.Links),
-		Entries:    entries,
-		Dated:      dated,
-		Queued:     queued,
-		Skipped:    skipped,
-		Sent:       s.sending(),
+		Telling:    a.telling,
 	}
-	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
 }
 
 // saidBySite tells of the file of a site that was asked for, unless there is none.

@@ -77,6 +77,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		}
 		o.flag("no_browser", e.NoBrowser)
 		o.int("links", int64(e.Links))
+		o.optInt("telling", int64(e.Telling))
 		o.optInt("entries", int64(e.Entries))
 		o.dated(e.Dated)
 		o.optInt("sent", int64(e.Sent))
@@ -468,6 +469,7 @@ func (o *object) dated(l []Dated) {
 func (o *object) skipped(l []Skipped) {
 	list(o, "skipped", l, func(s *Skipped) web.URL { return s.URL }, func(s *Skipped) {
 		o.text("reason", string(s.Reason))
+		o.optText("link", string(s.Link))
 	})
 }
 

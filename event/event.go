@@ -110,6 +110,8 @@ const (
 type Skipped struct {
 	URL    web.URL    `json:"url"`
 	Reason web.Reason `json:"reason"`
+	// Link is where the link was found, "" for an a element, and for all in logs of before.
+	Link web.LinkKind `json:"link,omitempty"`
 }
 
 // Visit names the fetch an event speaks of.
@@ -151,7 +153,9 @@ type Fetched struct {
 	// NoBrowser tells that a browser was to render the page and none was to be had: the page is
 	// as it was sent.
 	NoBrowser bool `json:"no_browser,omitempty"`
-	Links     int  `json:"links"` // on the page, all
+	Links     int  `json:"links"` // on the page, all but Telling
+	// Telling counts links that are written nowhere, as they repeat what lets the user in.
+	Telling int `json:"telling,omitempty"`
 	// Entries counts those of a sitemap or a feed that tell when pages of its registrable
 	// domain changed, and Dated are those of known pages.
 	Entries int       `json:"entries,omitempty"`

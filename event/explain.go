@@ -62,6 +62,9 @@ type Explanation struct {
 	Notes []Note
 	// Left is the number of notes left out, after the first half.
 	Left int
+	// Label is the act by which a person called URL relevant or not, which is its verdict in place
+	// of the judge's; zero = nobody did, or it was undone.
+	Label Act
 	// Threshold is the judge's: a page at or above it is relevant.
 	Threshold     float64
 	Scorer, Judge string
@@ -90,6 +93,7 @@ type Step struct {
 	Similarity float64 // to the topic, as the judge measured it
 	Relevant   bool
 	Title      string // untrusted
+	Telling    int    // links of the page that the log leaves out: see Fetched.Telling
 	Status     int
 	At         time.Time
 }
@@ -97,18 +101,21 @@ type Step struct {
 // Note is one thing that happened to the address.
 type Note struct {
 	At   time.Time
-	What string  // queued, raised, skipped, retry, busy, outage, failed, moved, dropped, fetched, judged, dated
+	What string  // queued, raised, skipped, retry, busy, outage, failed, moved, dropped, fetched, judged, dated, told, undone
 	On   web.URL // the page or redirect that named it; zero for a seed
 	// Priority is the one it entered or left the frontier with.
 	Priority float64
-	Anchor   string // untrusted
-	Reason   web.Reason
-	Detail   string // untrusted
-	Status   int
+	// Link is what the link was that named it, "" for an a element.
+	Link   web.LinkKind
+	Anchor string // untrusted
+	Reason web.Reason
+	Detail string // untrusted
+	Status int
 	// Changed is when a sitemap or a feed says that the page changed, and Then what became of
 	// it by that, as a known page.
 	Changed web.Date
 	Then    Move
+	Act     int // the number of the act that told it, or that was undone
 	// Relevance is what was said anew of a page, and Was what had been said of it
 	// before, which Explain leaves to who reads the log as it was written: see Said.
 	Relevance float64
@@ -192,6 +199,7 @@ type explainer struct {
 	parents map[uint64]uint64 // page or redirect → what it was found on, 0 = a seed
 	from    web.URL           // what u was found on, at last
 	digest  string            // of u, if it is a duplicate
+	labels  []Act             // of u, oldest first, without those that were undone
 }
 
 // hash is never 0, but for no address.
@@ -248,9 +256,9 @@ func (x *explainer) follow(e Event) {
 		if e.To == x.URL && e.To != e.URL {
 			switch {
 			case e.Queued:
-				x.named(t, e.URL, []Found{{URL: e.To, Priority: e.Priority}}, nil)
+				x.named(t, e.URL, []Found{{URL: e.To, Priority: e.Priority, Link: web.LinkRedirect}}, nil)
 			case e.Reason != web.ReasonRedirectKnown && e.Reason != web.ReasonRedirectLoop:
-				x.named(t, e.URL, nil, []Skipped{{e.To, e.Reason}})
+				x.named(t, e.URL, nil, []Skipped{{URL: e.To, Reason: e.Reason, Link: web.LinkRedirect}})
 			}
 		}
 	case Rejudged:
@@ -261,9 +269,7 @@ func (x *explainer) follow(e Event) {
 			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
 		}
 	case Act:
-		if e.URL == x.URL && e.Refused == "" {
-			x.note(Note{At: t, What: "told", Detail: string(e.Do)})
-		}
+		x.told(t, e)
 	case Dropped:
 		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {
 			x.Fate, x.Reason, x.Detail = GivenUp, e.Reason, e.Detail
@@ -280,6 +286,26 @@ func (x *explainer) follow(e Event) {
 		if e.Covers(x.URL) {
 			x.Trap = e
 		}
+	}
+}
+
+// told takes in an act on u, or the undoing of one.
+func (x *explainer) told(t time.Time, a Act) {
+	if a.Refused != "" {
+		return
+	}
+	if a.URL == x.URL {
+		x.note(Note{At: t, What: "told", Detail: string(a.Do), Act: a.Number})
+		if a.Label() {
+			x.labels = append(x.labels, a)
+		}
+	} else if i := slices.IndexFunc(x.labels, func(l Act) bool { return a.Do == Undo && l.Number == a.Act }); i >= 0 {
+		x.note(Note{At: t, What: "undone", Act: a.Act})
+		x.labels = slices.Delete(x.labels, i, i+1)
+	}
+	x.Label = Act{}
+	if n := len(x.labels); n > 0 {
+		x.Label = x.labels[n-1]
 	}
 }
 
@@ -311,7 +337,7 @@ func (x *explainer) named(t time.Time, on web.URL, queued []Found, skipped []Ski
 		if f.URL != x.URL {
 			continue
 		}
-		n := Note{At: t, What: "queued", On: on, Priority: f.Priority, Anchor: f.Anchor, Changed: f.Changed}
+		n := Note{At: t, What: "queued", On: on, Priority: f.Priority, Anchor: f.Anchor, Changed: f.Changed, Link: f.Link}
 		if f.Raised {
 			n.What = "raised"
 		}
@@ -325,7 +351,7 @@ func (x *explainer) named(t time.Time, on web.URL, queued []Found, skipped []Ski
 		if s.URL != x.URL {
 			continue
 		}
-		x.note(Note{At: t, What: "skipped", On: on, Reason: s.Reason})
+		x.note(Note{At: t, What: "skipped", On: on, Reason: s.Reason, Link: s.Link})
 		if x.Fate == Unseen {
 			x.Fate, x.Reason, x.from = NotTaken, s.Reason, on
 		}
@@ -347,7 +373,8 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 	case Seeded:
 		for _, f := range e.Queued {
 			if i := len(chain) - 1; x.hash(f.URL) == chain[i] {
-				steps[i].URL, steps[i].Link = f.URL, cmp.Or(f.Link, web.LinkSeed)
+				f.Link = cmp.Or(f.Link, web.LinkSeed)
+				steps[i].URL = f.URL
 				steps[i].found(f)
 			}
 		}
@@ -362,13 +389,18 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 		steps[i].visit(e.Visit)
 		steps[i].Fetched = true
 		steps[i].Relevance, steps[i].Similarity = e.Relevance, e.Similarity
-		steps[i].Relevant, steps[i].Title = e.Relevant && e.Reason == "", e.Title
+		steps[i].Relevant, steps[i].Title, steps[i].Telling = e.Relevant && e.Reason == "", e.Title, e.Telling
 		steps[i].Status, steps[i].At = e.Status, e.At.At
 		if i > 0 {
 			for _, f := range e.Queued {
 				if x.hash(f.URL) == chain[i-1] {
 					steps[i-1].URL = f.URL
 					steps[i-1].found(f)
+				}
+			}
+			for _, s := range e.Skipped {
+				if at := &steps[i-1]; x.hash(s.URL) == chain[i-1] && !at.HasQueued && !at.HasLeased {
+					at.Link = s.Link
 				}
 			}
 		}
@@ -383,14 +415,17 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 			steps[i].Tries++
 		}
 		if i > 0 && e.Queued && x.hash(e.To) == chain[i-1] {
-			steps[i-1].URL, steps[i-1].Link = e.To, web.LinkRedirect
-			steps[i-1].found(Found{Priority: e.Priority})
+			steps[i-1].URL = e.To
+			steps[i-1].found(Found{Priority: e.Priority, Link: web.LinkRedirect})
 		}
 	}
 }
 
 func (s *Step) found(f Found) {
 	s.Queued, s.HasQueued, s.Anchor, s.Raised = f.Priority, true, f.Anchor, f.Raised
+	if !s.HasLeased { // what was taken says by which link
+		s.Link = f.Link
+	}
 }
 
 func (s *Step) visit(v Visit) {

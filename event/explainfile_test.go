@@ -33,7 +33,7 @@ func TestExplainFile(t *testing.T) {
 				queued = append(queued, Found{URL: address(number.Draw(t, "to")), Priority: share.Draw(t, "priority"), Anchor: `"a" \ b`, Raised: rapid.Bool().Draw(t, "raised")})
 			}
 			if rapid.Bool().Draw(t, "skips") {
-				skipped = []Skipped{{address(number.Draw(t, "skipped")), web.ReasonMuted}}
+				skipped = []Skipped{{URL: address(number.Draw(t, "skipped")), Reason: web.ReasonMuted}}
 			}
 			return queued, skipped
 		}

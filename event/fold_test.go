@@ -70,7 +70,7 @@ func parseStory(t *testing.T, text string) (events []Event) {
 			if k, v, ok := strings.Cut(w, "="); ok {
 				switch {
 				case k[0] == '!':
-					skipped = append(skipped, Skipped{long(k[1:]), web.Reason(v)})
+					skipped = append(skipped, Skipped{URL: long(k[1:]), Reason: web.Reason(v)})
 				case strings.Contains(k, "/"):
 					queued = append(queued, Found{URL: long(k), Priority: float(v), Anchor: "to " + k})
 				default:
@@ -421,7 +421,7 @@ func bigPage() Fetched {
 		e.Queued = append(e.Queued, Found{URL: addr(fmt.Sprintf("https://www.example.org/some/folder/page-%d.html", i)), Priority: 0.5 + float64(i)/997, Anchor: "a link to some other page"})
 	}
 	for i := range 10 {
-		e.Skipped = append(e.Skipped, Skipped{addr(fmt.Sprintf("https://www.example.org/some/folder/file-%d.pdf", i)), web.ReasonExtension})
+		e.Skipped = append(e.Skipped, Skipped{URL: addr(fmt.Sprintf("https://www.example.org/some/folder/file-%d.pdf", i)), Reason: web.ReasonExtension})
 	}
 	return e
 }

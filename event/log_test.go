@@ -63,7 +63,7 @@ func drawEvent(t *rapid.T) Event {
 		return Dated{link.Draw(t, "url"), web.Date(text.Draw(t, "date")), float.Draw(t, "value"), Move(text.Draw(t, "then"))}
 	}), 0, 3)
 	skipped := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Skipped {
-		return Skipped{link.Draw(t, "url"), reason.Draw(t, "reason")}
+		return Skipped{link.Draw(t, "url"), reason.Draw(t, "reason"), web.LinkKind(text.Draw(t, "link"))}
 	}), 0, 4)
 	visit := func() Visit {
 		return Visit{link.Draw(t, "url"), maybe.Draw(t, "from"), web.LinkKind(text.Draw(t, "kind")), n.Draw(t, "depth"), float.Draw(t, "priority")}
@@ -94,7 +94,7 @@ func drawEvent(t *rapid.T) Event {
 				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
 			},
 			BySite: yes.Draw(t, "by-site"), Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
-			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"),
+			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"), Telling: n.Draw(t, "telling"),
 			Entries: n.Draw(t, "entries"), Dated: dated.Draw(t, "dated"),
 			NoBrowser: yes.Draw(t, "no-browser"),
 			Rendered: rapid.SampledFrom([]*Rendered{nil, {Took: 1.5, SentWords: 3, Words: 400, SentLinks: 1, Links: 20, Requests: 2,
@@ -418,7 +418,7 @@ func TestLongEvents(t *testing.T) {
 	for range limit / 900 {
 		dated = append(dated, Dated{URL: u, Changed: "2026-01-02"})
 		found = append(found, Found{URL: u, Anchor: "\x1b\x1b\x1b\x1b"})
-		skipped = append(skipped, Skipped{u, web.ReasonScope})
+		skipped = append(skipped, Skipped{URL: u, Reason: web.ReasonScope})
 		urls = append(urls, u)
 	}
 	var log []byte

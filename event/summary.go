@@ -3,6 +3,7 @@ package event
 import (
 	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type Summary struct {
 	Pages     int           // pages fetched, duplicates and noindex included: each cost a fetch
 	Relevant  int           // of these, relevant ones that may be kept
 	Budget    int           // of pages, as it was told last; 0 = no limit
+	Several   bool          // it is one of several workers: Budget is that of all, and Pages its own
 	Limit     time.Duration // of time; 0 = no limit
 	Workers   int
 	// NotKept counts, among Pages, those fetched but not part of the harvest,
@@ -127,6 +129,7 @@ func (s *Summary) Add(e Event) {
 		s.found(e.Queued)
 		s.skipped(e.Skipped)
 	case Received:
+		s.Several = true
 		s.found(e.Queued)
 		s.skipped(e.Skipped)
 	case Fetched:
@@ -240,6 +243,15 @@ func (s *Summary) hostDown(e HostDown) {
 	}
 }
 
+// Logins counts the pages that ask for a login, or that are shown to those alone who are let in: walls of
+// whatever status, and the statuses 401 and 403 without one.
+func (s *Summary) Logins() int {
+	return s.NotKept[web.ReasonLogin] + s.Failures[web.ReasonLogin] + s.Statuses[http.StatusUnauthorized] + s.Statuses[http.StatusForbidden]
+}
+
+// LoginsHelp says what lets a crawl in, behind the number of Logins.
+const LoginsHelp = "ask for a login or refuse those without (401, 403): waggle login and --secrets let a crawl in, see waggle help logins"
+
 // Down returns at most n of the hosts that do not answer, as told last, those that
 // have been down for longest first, of equal ones by name.
 func (s *Summary) Down(n int) []HostDown {
@@ -288,6 +300,9 @@ func (s *Summary) page(e Fetched) {
 	s.Bytes += int64(e.Bytes)
 	s.Links += e.Links
 	s.Omitted += e.Omitted
+	if e.Telling > 0 {
+		count(&s.Skipped, web.ReasonTelling, e.Telling)
+	}
 	s.found(e.Queued)
 	s.skipped(e.Skipped)
 }

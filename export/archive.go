@@ -121,7 +121,7 @@ func (in *Input) earlier(ctx context.Context, c collection.Collection, bodies ma
 		}
 	}
 	if n := len(bodies); n > 0 {
-		a.g.add(fmt.Errorf("%s: the bodies of %d pages that were as before are in no archive of an earlier round: put the folders of these back", c.Dir(), n))
+		a.g.add(fmt.Errorf("%s: the bodies of %s in no archive of an earlier round: put the folders of these back", c.Dir(), counted(n, "page that was as before are", "pages that were as before are")))
 	}
 	return nil
 }

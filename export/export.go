@@ -98,5 +98,13 @@ func (g *gaps) err() error {
 	case g.more == 0:
 		return fmt.Errorf("%w\n%w", g.first, ErrPartial)
 	}
-	return fmt.Errorf("%w\nand %d more places; %w", g.first, g.more, ErrPartial)
+	return fmt.Errorf("%w\nand %s\n%w", g.first, counted(g.more, "more place", "more places"), ErrPartial)
+}
+
+// counted is a number with what there is so many of: "1 page", "2 pages".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

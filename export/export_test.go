@@ -361,6 +361,49 @@ func TestGraphML(t *testing.T) {
 	}
 }
 
+// A link that is redirected leads to the host whose page was got.
+func TestGraphMLFollowsRedirects(t *testing.T) {
+	c := madecrawl.Crawl(t, filepath.Join(t.TempDir(), "moved"), "moved", madecrawl.Site{
+		"https://bees.test/":         {Body: `<a href="https://short.test/1">one</a> <a href="https://short.test/2">two</a> <a href="http://bees.test/own">own</a> <a href="https://wasps.test/">wasps</a>`},
+		"https://short.test/1":       {Status: 301, Body: "https://www.short.test/1"},
+		"https://www.short.test/1":   {Status: 302, Body: "https://wasps.test/"},
+		"https://short.test/2":       {Status: 301, Body: "https://wasps.test/2"},
+		"https://wasps.test/":        {Body: "bee"},
+		"https://wasps.test/2":       {Body: `<a href="https://loop.test/1">loop</a>`},
+		"http://bees.test/own":       {Status: 301, Body: "https://bees.test/own"},
+		"https://bees.test/own":      {Body: "own"},
+		"https://loop.test/1":        {Status: 301, Body: "https://loop.test/2"},
+		"https://loop.test/2":        {Status: 301, Body: "https://loop.test/1"},
+		"https://www.short.test/any": {Body: "not linked"},
+	}, "https://bees.test/")
+	var g struct {
+		Nodes []struct {
+			ID   string   `xml:"id,attr"`
+			Data []string `xml:"data"` // the label first
+		} `xml:"graph>node"`
+		Edges []struct {
+			Source string   `xml:"source,attr"`
+			Target string   `xml:"target,attr"`
+			Data   []string `xml:"data"`
+		} `xml:"graph>edge"`
+	}
+	if err := xml.Unmarshal(write(t, "graphml", &Input{Collections: []collection.Collection{c}}), &g); err != nil {
+		t.Fatal(err)
+	}
+	name := map[string]string{}
+	for _, n := range g.Nodes {
+		name[n.ID] = n.Data[0]
+	}
+	var got []string
+	for _, e := range g.Edges {
+		got = append(got, fmt.Sprint(name[e.Source], " ", name[e.Target], " ", e.Data))
+	}
+	want := []string{"bees.test wasps.test [2 1]", "wasps.test loop.test [1 0]"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A page that two folders hold counts once, as it was fetched last, and a page that
 // opts out in one of them opts out.
 func TestSeveralFolders(t *testing.T) {

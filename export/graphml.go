@@ -27,11 +27,27 @@ type hostEdge struct{ from, to int32 }
 // edgeFacts counts the links of an edge: each page links to an address once.
 type edgeFacts struct{ links, relevant int32 }
 
-// graph is the graph of hosts while it is built: some 30 bytes an edge.
+// graph is the graph of hosts while it is built: some 30 bytes an edge, and an address for each redirect.
 type graph struct {
 	nodes []hostNode
 	index map[web.Host]int32
 	edges map[hostEdge]edgeFacts
+	moved map[uint64]web.URL // where redirects lead, by the hash of their addresses
+}
+
+// mostHops bounds the redirects that are followed from one link, which may lead in a circle.
+const mostHops = 20
+
+// follow is where an address leads by the redirects that the crawl met.
+func (g *graph) follow(u web.URL) web.URL {
+	for range mostHops {
+		to, ok := g.moved[hashOf(u)]
+		if !ok {
+			break
+		}
+		u = to
+	}
+	return u
 }
 
 func (g *graph) node(h web.Host) int32 {
@@ -46,7 +62,7 @@ func (g *graph) node(h web.Host) int32 {
 
 // writeGraphML writes the directed graph of hosts. Nodes are hosts that gave a page or
 // are linked to from one; an edge counts the links between two hosts, and those that
-// lead to relevant pages.
+// lead to relevant pages. A link that is redirected leads to the host whose page came.
 //
 // Source: the GraphML primer, graphml.graphdrawing.org.
 func writeGraphML(ctx context.Context, in *Input, out io.Writer) error {
@@ -55,16 +71,23 @@ func writeGraphML(ctx context.Context, in *Input, out io.Writer) error {
 		return err
 	}
 	var holes gaps
-	g := graph{index: map[web.Host]int32{}, edges: map[hostEdge]edgeFacts{}}
+	g := graph{index: map[web.Host]int32{}, edges: map[hostEdge]edgeFacts{}, moved: map[uint64]web.URL{}}
 	relevant := map[uint64]bool{}
 	for i, c := range in.Collections {
 		number := -1
 		for e, err := range c.Visits() {
+			if err != nil {
+				continue // it is told below
+			}
+			if f, ok := e.(event.Failed); ok && !f.To.IsZero() {
+				g.moved[hashOf(f.URL)] = f.To
+			}
 			p, page := e.(event.Fetched)
-			if err != nil || !page {
-				continue // an error is told below
+			if !page {
+				continue
 			}
 			number++
+			delete(g.moved, hashOf(p.URL))
 			if at, ok := s.wanted(in, i, p.URL); ok && at == number && p.Relevant && p.Reason == "" {
 				relevant[hashOf(p.URL)] = true
 			}
@@ -81,10 +104,16 @@ func writeGraphML(ctx context.Context, in *Input, out io.Writer) error {
 		if relevant[hashOf(f.URL)] {
 			n.relevant++
 		}
+		reached := map[web.URL]bool{}
 		for _, u := range targets(f) {
-			if u.Host() == f.URL.Host() || s.left(in, u) {
+			if s.left(in, u) {
 				continue
 			}
+			u = g.follow(u)
+			if u.Host() == f.URL.Host() || reached[u] || s.left(in, u) {
+				continue
+			}
+			reached[u] = true
 			e := hostEdge{from, g.node(u.Host())}
 			facts := g.edges[e]
 			facts.links++

@@ -22,6 +22,13 @@ type found struct {
 	Crawl  string // the folder
 }
 
+// tells tells whether a link of the document may repeat a secret: the page has such links, and no log
+// names this one. On a page with one such link every link that no log names is left out.
+func (f *found) tells(u web.URL, fates *fates) bool {
+	_, named := fates.of(u)
+	return f.Telling > 0 && !named
+}
+
 // pages are the pages to export, in the order of the logs, with their documents. What
 // cannot be read goes to g; an error ends the sequence.
 func (in *Input) pages(ctx context.Context, s *survey, g *gaps) iter.Seq2[*found, error] {

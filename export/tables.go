@@ -177,7 +177,8 @@ func (r *linkRow) setFate(to web.URL, fates *fates, otherwise fate) {
 }
 
 // linksOf are the links of a page, each address once: as the archive has them, with
-// what the log tells; where there is no document, those of the log.
+// what the log tells; where there is no document, those of the log. Those of a page that repeats a secret
+// have no context, and the anchors of the log alone.
 func linksOf(f *found, fates *fates) (rows []linkRow) {
 	at := map[web.URL]int{}
 	row := func(to web.URL) *linkRow {
@@ -191,12 +192,17 @@ func linksOf(f *found, fates *fates) (rows []linkRow) {
 		return &rows[i]
 	}
 	if f.Page != nil {
+		discreet := event.Repeats(f.Page, f.Telling, f.Title, f.Queued...)
 		for _, l := range f.Page.Links {
-			if _, twice := at[l.URL]; twice {
+			if _, twice := at[l.URL]; twice || f.tells(l.URL, fates) {
 				continue
 			}
 			r := row(l.URL)
-			r.Kind, r.Anchor = string(l.Kind), valid(l.Anchor)
+			r.Kind = string(l.Kind)
+			if discreet {
+				continue
+			}
+			r.Anchor = valid(l.Anchor)
 			r.Context = valid(strings.Join(strings.Fields(l.Before+" "+l.Anchor+" "+l.After), " "))
 		}
 	}

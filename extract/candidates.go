@@ -173,6 +173,7 @@ func (l *learner) cuts(p *Page, o occurrence) (out []Selector) {
 		for _, u := range untils {
 			s := base
 			s.Until = u
+			s.whole = o.take == "" && o.start == 0 && rest == ""
 			out = append(out, s)
 		}
 		for _, form := range l.patterns {

@@ -100,6 +100,7 @@ type Selector struct {
 	xpath   *xpath.Expr
 	after   []string
 	pattern *regexp.Regexp
+	whole   bool // of a selector that is learnt: the value was all text of its element
 }
 
 // ReadFile reads a file of fields. Errors name the line.

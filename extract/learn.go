@@ -36,6 +36,10 @@ const (
 	maxAlternate = 5     // selectors of a learnt field
 )
 
+// partWorth is the worth of a value that is cut out of a text, by that of one that is all text of
+// an element: what is cut by a form has that form on any page.
+const partWorth = 0.8
+
 // ErrUnlike is wrapped by the error of Learn where the examples of a field have nothing in
 // common that tells their values from the rest of their pages.
 var ErrUnlike = errors.New("no selector gives one of these values and nothing wrong on the other pages filled in")
@@ -134,6 +138,9 @@ func (l *learner) field(name string) (Field, error) {
 	}
 	l.like = likenessOf(values)
 	l.patterns = patterns(values)
+	for i := 0; len(values) > 2 && len(l.patterns) == 0 && i < len(values); i++ { // one is written otherwise
+		l.patterns = patterns(slices.Concat(values[:i], values[i+1:]))
+	}
 	first := map[string]bool{}
 	for _, v := range values {
 		first[v] = true
@@ -257,28 +264,36 @@ func (l *learner) try(s Selector, key string) *rule {
 	if r.count == 0 {
 		return nil
 	}
-	r.prior = plainness(s)
+	alone := s.whole && s.After == "" && s.At == 0
+	for i, e := range l.examples {
+		alone = alone && (!r.right[i] || len(e.values) == 0 || len(s.all(e.page)) == 1)
+	}
+	r.prior = plainness(s, alone)
 	return r
 }
 
 // plainness orders selectors that do equally well: what names the place of a value more
-// closely comes first, what hangs on chance last.
-func plainness(s Selector) int {
+// closely comes first, what hangs on chance last. alone says that the value is all text of the
+// only element that the path finds, which no words before it need tell from others.
+func plainness(s Selector, alone bool) int {
 	n := 0
 	steps := strings.Count(s.CSS, ">") + 1
 	n += max(steps-3, 3-steps) // three steps of a path
 	n += 3 * strings.Count(s.CSS, "nth-of-type")
-	if s.After == "" {
-		n += 2
-	} else {
+	switch {
+	case s.After != "":
 		n += max(0, len(s.after)-2)
+	case !alone:
+		n += 2
 	}
 	if s.Until != "" {
 		n += 2
 	}
 	switch s.Pattern {
 	case "":
-		n++
+		if !alone {
+			n++
+		}
 	case namesForm: // many words that are no names have it
 		n += 2
 	}
@@ -328,8 +343,10 @@ func (l *learner) weigh(rules []*rule) {
 			case again && l.distinct && !l.many:
 				// It is of the site, and not of the page, such as the mail of a webmaster.
 				r.worth -= 0.25
-			default:
+			case r.whole:
 				r.worth += 0.5 + 0.5/n
+			default:
+				r.worth += partWorth * (0.5 + 0.5/n)
 			}
 		}
 	}
@@ -411,6 +428,9 @@ func (l *learner) choose(rules []*rule) (chosen []*rule) {
 			}
 			if both > 0 {
 				gain *= float64(same) / float64(both)
+			}
+			if !r.whole && chosen[0].whole && slices.Contains(l.patterns, namesForm) && gain <= float64(len(l.others))/5 {
+				continue // titles of a few other pages have the form of a name too
 			}
 			if gain > most && 5*same >= 4*both && both > 0 {
 				best, most = r, gain

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -248,5 +249,69 @@ func TestScore(t *testing.T) {
 	s.Add(nil, extract.Value{Known: true})
 	if s.Pages != 2 || s.Wanted != 2 || s.Given != 2 || s.Right != 1 || s.Precision() != 0.5 || s.Recall() != 0.5 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// An element whose whole text is the name is taken, and not the name cut out of the title, nor the element behind
+// words of the menu; names with apostrophes are found whole.
+func TestLearnWholeText(t *testing.T) {
+	source := func(name string) string {
+		return "<title>" + name + " - Honey bee lab</title><body><ul><li><a href=/>Home</a><li><a href=/all>All</a></ul><h1 class=n>" + name + "</h1><p>Works on bees."
+	}
+	var pages []*extract.Page
+	names := []string{"Ada Byron", "Kay Moss", "Bob O'Hara", "Mia D’Angelo", "Jeanne d'Arc"}
+	for i, n := range names {
+		pages = append(pages, page(t, fmt.Sprintf("https://lab.example/%d", i), source(n)))
+	}
+	index := page(t, "https://lab.example/", "<title>Department - Honey bee lab</title><body><ul><li><a href=/>Home</a></ul><h2>People</h2>")
+	moved := page(t, "https://lab.example/new", "<title>Eve Wren - Honey bee lab</title><body><p>All</p><h1 class=n>Eve Wren</h1>")
+	bare := page(t, "https://lab.example/bare", "<title>Eve Wren - Honey bee lab</title><body><h1 class=n>Eve Wren</h1>")
+	for _, shown := range [][]int{{0}, {1}, {2}, {3}, {4}, {0, 1}, {0, 2}, {2, 3}} {
+		for _, others := range [][]*extract.Page{nil, append([]*extract.Page{index}, pages...)} {
+			var examples []extract.Example
+			for _, i := range shown {
+				examples = append(examples, extract.Example{Page: pages[i], Values: []extract.Value{{Known: true, Texts: []string{names[i]}}}})
+			}
+			f, _, err := extract.Learn(context.Background(), []extract.Column{{Name: "name"}}, examples, others)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var file bytes.Buffer
+			if _, err := f.WriteTo(&file); err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range append(slices.Clone(pages), moved, bare) {
+				want := append(slices.Clone(names), "Eve Wren", "Eve Wren")[i]
+				if got := fmt.Sprintf("%q", f.Values(p)[0]); got != fmt.Sprintf("%q", []string{want}) {
+					t.Errorf("learnt of %d, %d others: page %d is %s, want %q\n%s", shown, len(others), i, got, want, file.String())
+				}
+			}
+			if got := f.Values(index)[0]; len(got) > 0 {
+				t.Errorf("learnt of %d, %d others: the index has the name %q\n%s", shown, len(others), got, file.String())
+			}
+		}
+	}
+}
+
+// Where most other pages lack the element, the name is cut out of the title.
+func TestLearnPartWhereWholeIsMissing(t *testing.T) {
+	names := []string{"Ada Byron", "Kay Moss", "Tim Reed", "Una Lark", "Ian Marsh", "Zoe Fenn"}
+	var pages []*extract.Page
+	for i, n := range names {
+		s := "<title>" + n + " - Honey bee lab</title><body>"
+		if i == 0 {
+			s += "<h1>" + n + "</h1>"
+		}
+		pages = append(pages, page(t, fmt.Sprintf("https://lab.example/%d", i), s+"<p>Works on bees, and on what they find in the meadows of the valley all summer."))
+	}
+	f, _, err := extract.Learn(context.Background(), []extract.Column{{Name: "name"}},
+		[]extract.Example{{Page: pages[0], Values: []extract.Value{{Known: true, Texts: []string{names[0]}}}}}, pages[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range pages {
+		if got := f.Values(p)[0]; len(got) != 1 || got[0] != names[i] {
+			t.Errorf("page %d: %q, want %q\n%+v", i, got, names[i], f.Fields[0])
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,8 +13,11 @@ import (
 // mailForm matches addresses of mail.
 const mailForm = `[\w.+-]+@[\w-]+(?:\.[\w-]+)+`
 
-// namesForm matches capitalised words, with short ones in lower case between.
-const namesForm = `\p{Lu}[\p{L}.-]*(?:\s+(?:\p{Ll}{1,3}\s+){0,2}\p{Lu}[\p{L}.-]*)*`
+// namesForm matches capitalised words, with short ones in lower case between, and apostrophes
+// before two letters or more: O'Hara and d'Arc, but not the end of Byron's.
+const namesForm = nameWord + `(?:\s+(?:\p{Ll}{1,3}\s+){0,2}(?:\p{Ll}{1,4}['’])?` + nameWord + `)*`
+
+const nameWord = `\p{Lu}(?:[\p{L}.-]|['’]\p{L}{2})*`
 
 // patterns are regular expressions that say what form the examples of a field have, the
 // narrowest first; none where they have nothing in common.
@@ -38,8 +42,8 @@ func patterns(values []string) (out []string) {
 		return out
 	}
 	if runs := commonRuns(values); runs != nil {
-		add(runsPattern(runs, true))
-		add(runsPattern(runs, false))
+		add(runsPattern(runs, true, false))
+		add(runsPattern(runs, false, false))
 		// Of codes that end with a number, others may end with a letter, and the reverse.
 		last := &runs[len(runs)-1]
 		letter := last.kind == 'U' && !slices.ContainsFunc(last.texts, func(t string) bool { return utf8.RuneCountInString(t) > 1 })
@@ -53,7 +57,15 @@ func patterns(values []string) (out []string) {
 		}
 		if tail != "" {
 			for _, literal := range []bool{true, false} {
-				add(strings.TrimSuffix(runsPattern(runs, literal), `\b`) + tail)
+				add(strings.TrimSuffix(runsPattern(runs, literal, false), `\b`) + tail)
+			}
+		}
+		// A code is also written with a space before its number or without one, and a page of
+		// two codes has both numbers: CS381, CS 381, CS 381/481.
+		lettered := slices.ContainsFunc(runs, func(r run) bool { return r.kind == 'U' }) // others are numbers
+		if lettered && (last.kind == '0' && !last.optional || last.optional && letter) {
+			for _, literal := range []bool{true, false} {
+				add(strings.TrimSuffix(runsPattern(runs, literal, true), `\b`) + cmp.Or(tail, `\b`) + `(?:/\p{Lu}*\d+\p{Lu}?\b)?`)
 			}
 		}
 	}
@@ -145,8 +157,9 @@ func commonRuns(values []string) []run {
 }
 
 // runsPattern writes runs as a regular expression; literal keeps letters that are the
-// same in all examples.
-func runsPattern(runs []run, literal bool) string {
+// same in all examples, and loose has letters and digits beside one another stand with white
+// space between them and without.
+func runsPattern(runs []run, literal, loose bool) string {
 	var b strings.Builder
 	closing := 0
 	if runs[0].kind != '.' {
@@ -159,7 +172,7 @@ func runsPattern(runs []run, literal bool) string {
 		}
 		switch {
 		case i == 0:
-		case r.space && r.tight:
+		case r.space && r.tight, loose && r.kind == '0' && runs[i-1].kind == 'U':
 			b.WriteString(`\s*`)
 		case r.space:
 			b.WriteString(`\s+`)
@@ -240,7 +253,7 @@ func (l likeness) has(v string) bool {
 		return false
 	}
 	for _, r := range v {
-		if k := kindOf(r); k != ' ' && !l.kinds[k] {
+		if k := kindOf(r); k != ' ' && !l.kinds[k] && (r != '/' || !l.kinds['0']) { // of two numbers
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -107,9 +108,8 @@ func TestSecretCookies(t *testing.T) {
 	}
 }
 
-// A redirect is kept as it is followed: to the address that it names, also where that repeats a
-// cookie of the site, or nowhere, where it repeats what stands in the file of secrets. Headers by
-// which a crawl goes keep short words.
+// A redirect is kept as it is followed: to the address that it names, or nowhere, where it repeats what
+// stands in the file of secrets, or a cookie of the site. Headers by which a crawl goes keep short words.
 func TestRedirectRepeats(t *testing.T) {
 	const token = "0123456789abcdef0123"
 	protocol := []string{"X-Robots-Tag", "Tdm-Reservation", "Tdm-Policy", "Link", "Content-Language", "Etag"}
@@ -132,10 +132,11 @@ func TestRedirectRepeats(t *testing.T) {
 		o.Secrets = map[string]fetch.Secret{at: own}
 	})
 	for _, c := range []struct{ from, to, told string }{ // told: the target that is kept
-		{"/", "/?sid=" + token, at + "/?sid=" + token},
+		{"/", "/?sid=" + token, "/?sid=…"},
 		{"/", "/?sid=nothing", "/?sid=nothing"},
 		{"/", "/?sid=by-hand-4711", "/?sid=…"},
-		{"/by-hand-4711", "/?sid=by-hand-4711", "/?sid=…"},
+		{"/by-hand-4711", "/by-hand-4711/", at + "/by-hand-4711/"}, // in the address asked for, as a word
+		{"/xby-hand-4711", "/?sid=by-hand-4711", "/?sid=…"},
 		{"/by-hand-4711/", "a", "a"},
 		{"/", "/?sid=xby-hand-4711x", "/?sid=x…x"},
 		{"/", "/?sid=by%2Dhand%2D4711", "…"},
@@ -191,6 +192,185 @@ func TestRedirectRepeats(t *testing.T) {
 		for _, name := range protocol {
 			if got := fmt.Sprint(r.Header[name]); got != "[none, …]" {
 				t.Errorf("%s is kept as %s", name, got)
+			}
+		}
+	}
+}
+
+// An address is tested by what lets the user in where it leads, whatever page or redirect names it.
+func TestToldElsewhere(t *testing.T) {
+	const token = "0123456789abcdef0123"
+	to := ""
+	one := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/moved" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+		}
+	}), "/")
+	f := direct(t, func(o *fetch.Options) {
+		o.Cookies = cookies.New(clock.System{})
+		o.Secrets = map[string]fetch.Secret{"https://in.example": {"X-Token": "by-hand-4711"}}
+		if err := o.Cookies.Add(cookies.Cookie{Name: "id", Value: token, Domain: "wiki.example", Path: "/"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, c := range []struct {
+		to   string
+		told bool
+	}{
+		{"https://in.example/?key=by-hand-4711", true},
+		{"https://in.example/?key=by%2Dhand-4711", true},
+		{"http://in.example:8080/?key=by-hand-4711", true}, // which may lead on to the other port
+		{"https://in.example/?key=by-hand", false},
+		{"https://other.example/?key=by-hand-4711", false},
+		{"https://wiki.example/?key=" + token, true},
+		{"https://other.example/?key=" + token, false},
+	} {
+		to = c.to
+		r, err := f.Fetch(t.Context(), address(t, one+"/moved"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Repeats != c.told || r.Location.IsZero() != c.told || strings.Contains(string(r.Head)+fmt.Sprint(r.Header), to) == c.told {
+			t.Errorf("%s: leads to %q with the head\n%s", to, r.Location, r.Head)
+		}
+		if r, err = f.Fetch(t.Context(), address(t, one+"/page")); err != nil {
+			t.Fatal(err)
+		}
+		page := &web.Page{URL: r.URL, Title: "Bees", Links: []web.Link{{URL: address(t, to), Anchor: "in"}, {URL: address(t, one+"/hive")}}}
+		if got, left := r.WithoutTelling(page); (left == 1) != c.told || len(got.Links) != 2-left || got.Title != "Bees" {
+			t.Errorf("%s: of two links %d are left out of %v", to, left, got.Links)
+		}
+	}
+	r, err := direct(t, func(*fetch.Options) {}).Fetch(t.Context(), address(t, one+"/page"))
+	if err != nil || r.Conceal != nil || r.TellsElsewhere != nil {
+		t.Errorf("without secrets there is something to look for: %v", err)
+	}
+}
+
+// A password that is an ordinary word does not cost the pages whose addresses hold it as the one asked for does.
+func TestOrdinaryPassword(t *testing.T) {
+	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/documentation" {
+			http.Redirect(w, r, "/documentation/", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+	}), "/")
+	f := direct(t, func(o *fetch.Options) {
+		o.Secrets = map[string]fetch.Secret{at: fetch.BasicAuth("ada", "documentation")}
+	})
+	r, err := f.Fetch(t.Context(), address(t, at+"/documentation"))
+	if err != nil || r.Repeats || r.Location != address(t, at+"/documentation/") || r.Header["Location"][0] != r.Location.String() {
+		t.Errorf("moved to %q: %v", r.Location, err)
+	}
+	for from, left := range map[string]int{"/documentation/1.html": 0, "/xdocumentation/1.html": 1, "/": 1} {
+		r, err := f.Fetch(t.Context(), address(t, at+from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := &web.Page{URL: r.URL, Links: []web.Link{{URL: address(t, at+"/documentation/2.html")}}}
+		if _, got := r.WithoutTelling(page); got != left {
+			t.Errorf("%s: %d links are left out, want %d", from, got, left)
+		}
+	}
+}
+
+// What lets the user in is found in whatever form a server repeats it: in the status line, in headers, in
+// links, and in what is no HTTP.
+func TestToldInAnyForm(t *testing.T) {
+	const (
+		cookie = "s%3A0123456789abcdef.b0&c1/d2"
+		token  = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEtbG92ZWxhY2UifQ.c2lnbmF0dXJlLTQ3MTE"
+	)
+	told := ""
+	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		c, b, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		start := "HTTP/1.1 200 hello " + told
+		if r.URL.Path == "/odd" {
+			start = "HELLO " + told
+		}
+		fmt.Fprintf(b, "%s\r\nContent-Type: text/html\r\nX-Told: %s\r\nSet-Cookie: other=fedcba9876543210\r\nContent-Length: 2\r\n\r\nhi", start, told)
+		b.Flush()
+	}), "/")
+	own := fetch.BasicAuth("ada", "correct horse/1&2")
+	own["Cookie"], own["X-Token"] = "id="+cookie, "Bearer "+token
+	own["X-Plain"] = token
+	f := direct(t, func(o *fetch.Options) { o.Secrets = map[string]fetch.Secret{at: own} })
+	base64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	for what, one := range map[string]string{
+		"password":             "correct horse/1&2",
+		"as sent":              base64("ada:correct horse/1&2"),
+		"unpadded":             strings.TrimRight(base64("ada:correct horse/1&2"), "="),
+		"in base64":            base64("x:correct horse/1&2:more"),
+		"one further":          base64("xy:correct horse/1&2"),
+		"JSON":                 `{"p":"correct horse\/1\u00262"}`,
+		"in the way of links":  "correct%20horse%2F1%262",
+		"a form":               "correct+horse%2f1%262",
+		"twice":                "correct%2520horse%252F1%25262",
+		"HTML":                 "correct horse/1&amp;2",
+		"token":                token,
+		"its claims":           "eyJzdWIiOiJhZGEtbG92ZWxhY2UifQ",
+		"its signature":        "c2lnbmF0dXJlLTQ3MTE",
+		"cookie":               cookie,
+		"cookie without":       "s:0123456789abcdef.b0&c1/d2",
+		"cookie in JSON":       `s:0123456789abcdef.b0\u0026c1\/d2`,
+		"a cookie that it set": "fedcba9876543210",
+	} {
+		told = one
+		r, err := f.Fetch(t.Context(), address(t, at+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := fmt.Sprint(string(r.Head), r.Header); strings.Contains(all, one) {
+			t.Errorf("%s: the archive is given %s", what, all)
+		}
+		if !strings.HasPrefix(string(r.Head), "HTTP/1.1 200 ") {
+			t.Errorf("%s: the status line is %.40q", what, r.Head)
+		}
+		link := address(t, at+"/next?sid="+strings.NewReplacer("&", "%26", " ", "%20", "{", "%7B").Replace(one))
+		page := &web.Page{URL: r.URL, Title: "Bees", Links: []web.Link{{URL: address(t, at+"/hive"), Anchor: "the hive"}, {URL: link, Position: 1}}}
+		if got, left := r.WithoutTelling(page); left != 1 || len(got.Links) != 1 || got.Links[0].Anchor != "the hive" || len(page.Links) != 2 {
+			t.Errorf("%s: of two links %d are left out of %v", what, left, got.Links)
+		}
+		if what == "a cookie that it set" {
+			continue // nobody knows it where no jar keeps it
+		}
+		if _, err = f.Fetch(t.Context(), address(t, at+"/odd")); err == nil || strings.Contains(err.Error(), one) {
+			t.Errorf("%s: the error is %v", what, err)
+		}
+	}
+}
+
+// A secret that stands where a long answer is cut in an error is concealed before.
+func TestToldWhereItIsCut(t *testing.T) {
+	const token = "kLmNoPqRsTuVwXyZ0123456789abcdefghij"
+	told := ""
+	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		c, b, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		fmt.Fprintf(b, "%s\r\nContent-Length: 2\r\n\r\nhi", told)
+		b.Flush()
+	}), "/")
+	f := direct(t, func(o *fetch.Options) {
+		o.Secrets = map[string]fetch.Secret{at: {"X-Token": token}}
+	})
+	for _, start := range []string{"HTTP/1.1 101 ", "HELLO ", "HTTP/1.1 200 OK\r\nContent-Type: odd/", "HTTP/1.1 200 OK\r\nodd\x01"} {
+		for fill := 40; fill < 320; fill += 7 {
+			told = start + strings.Repeat("=", fill) + token
+			_, err := f.Fetch(t.Context(), address(t, at+"/"))
+			if err == nil || strings.Contains(err.Error(), token[:4]) {
+				t.Errorf("%q after %d bytes: %v", start, fill, err)
 			}
 		}
 	}

@@ -33,9 +33,11 @@ func failure(ctx context.Context, u web.URL, err error) error {
 		return known
 	}
 	reason, temporary := classify(err)
-	what, proxy := fmt.Sprintf("%.300v", err), atProxy(err)
+	// What is cut could not be recognised any more.
+	words := personalOf(ctx).known(u.Host())
+	what, proxy := fmt.Sprintf("%.300s", conceal(err.Error(), words, false)), atProxy(err)
 	if name, ok := badHeader(err); ok {
-		what = fmt.Sprintf("the response has a header that is none, or with control characters: %.100q", name)
+		what = fmt.Sprintf("the response has a header that is none, or with control characters: %.100q", conceal(name, words, false))
 	}
 	switch unknown := (x509.UnknownAuthorityError{}); {
 	case reason == web.ReasonCertificate:
@@ -45,7 +47,7 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	}
 	return &web.Failure{
 		Reason:    reason,
-		Detail:    fmt.Sprintf("%.200s: %s", u, what),
+		Detail:    fmt.Sprintf("%.200s: %s", conceal(u.String(), words, false), what),
 		Temporary: temporary,
 		Proxy:     proxy,
 		Err:       err,

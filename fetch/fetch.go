@@ -282,9 +282,10 @@ func New(o Options) (*Stack, error) {
 	}
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route, Sharers: o.Sharers})
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
-	own := len(o.Secrets) > 0 || len(o.Certificates) > 0 || o.Cookies != nil
+	all := keyring{o.words(), o.Cookies}
+	own := len(all.words) > 0 || len(o.Certificates) > 0 || o.Cookies != nil
 	if own {
-		pages = newPersonalFetcher(pages, o.Secrets, o.Cookies)
+		pages = personalFetcher{pages, o.Secrets, all}
 	}
 	if o.Between != nil {
 		pages = o.Between(pages)
@@ -292,11 +293,11 @@ func New(o Options) (*Stack, error) {
 	pages = gate.Before(pages)
 	anything := Fetcher(w.client(Types{"*/*"}, o.MaxBody, nil))
 	if own {
-		anything = siteFetcher{anything, o.Cookies}
+		anything = siteFetcher{anything, all}
 	}
 	anything = gate.Before(anything)
 	s := &Stack{Fetcher: pages, wire: w, gate: gate, resources: patient{Fetcher: anything, clock: o.Clock}}
-	files := func(most int) Fetcher { return gate.Before(certifiedFetcher{w.client(Types{"*/*"}, most, nil)}) }
+	files := func(most int) Fetcher { return gate.Before(certifiedFetcher{w.client(Types{"*/*"}, most, nil), all}) }
 	ofSites := files(maxReservations)
 	if !o.IgnoreRobots {
 		robots := NewRobots(RobotsOptions{

@@ -75,6 +75,13 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	for _, h := range special(ctx) {
 		out.RequestHead = append(out.RequestHead, h[0]+": "+h[1]+"\r\n"...)
 	}
+	own := personalOf(ctx)
+	defer func() { // a server may answer with what it was sent, and in no way that is HTTP
+		var f *web.Failure
+		if errors.As(err, &f) {
+			f.Detail = conceal(f.Detail, own.known(u.Host()), false)
+		}
+	}()
 	t := newTimer(ctx, c.options.Timeout)
 	defer t.stop()
 	in, fresh, err := c.send(t.ctx, u, at, out)
@@ -91,7 +98,7 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	}
 	defer in.Body.Close()
 	if in.StatusCode < 200 {
-		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", in.Status))
+		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", conceal(in.Status, own.known(u.Host()), false)))
 	}
 
 	// Within TLS, and in a recorded web, it is the server's word.
@@ -99,20 +106,21 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		return nil, failed(ctx, u, out, unknownAt(c.options.Proxy))
 	}
 
-	to, own := in.Header.Get("Location"), personalOf(ctx)
-	own.answered(u, in)
+	to := in.Header.Get("Location")
+	out.Conceal, out.TellsElsewhere = discreet(c.options.answered(own, u, in), u), own.elsewhere.discreet(u)
 	if redirects(in.StatusCode) && to != "" {
 		out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
 		switch at := in.Header["Location"]; {
-		case at[0] == to || out.Location.IsZero():
-		case own.repeats(out.Location, u):
+		case out.Location.IsZero():
+		case out.Tells(out.Location):
 			out.Location, out.Repeats = web.URL{}, true // an address is kept in many places
+			if at[0] == to {                            // what lets the user in elsewhere
+				at[0] = web.Concealed
+			}
+		case at[0] == to:
 		default:
 			at[0] = out.Location.String() // who reads the archive goes where the crawl went
 		}
-	}
-	if c.options.setsSecrets(u) {
-		in.Header.Del("Set-Cookie")
 	}
 	out.Proto = in.Proto
 	out.Status = in.StatusCode

@@ -1,15 +1,12 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"sync"
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/web"
@@ -33,10 +30,54 @@ func BasicAuth(name, password string) Secret {
 // personal is what a request carries beside what all do: by what its user is let in.
 type personal struct {
 	secret  Secret
-	words   []string     // of the secret
+	words   []string     // that give away a secret which the user has for the site
 	cookies *cookies.Jar // nil = none are kept
 	// certified tells that the origin is shown its certificate of Options.Certificates.
 	certified bool
+	elsewhere *keyring // nil = the user has nothing secret
+}
+
+// keyring is what lets the user in at all sites.
+type keyring struct {
+	words   wordsByOrigin
+	cookies *cookies.Jar // nil = none are kept
+}
+
+// at are the words of what lets the user in at a host, by whatever scheme and port.
+func (k *keyring) at(h web.Host) []string {
+	words, ok := k.words["//"+h.Name()]
+	if !ok {
+		words = k.words[""]
+	}
+	if k.cookies == nil {
+		return words
+	}
+	return withTokens(words, k.cookies.Tokens(h))
+}
+
+// discreet is Response.TellsElsewhere of the response for an address. It is safe for concurrent use.
+func (k *keyring) discreet(asked web.URL) func(u web.URL) bool {
+	if k == nil || len(k.words) == 0 && k.cookies == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	finders := map[web.Host]*finder{} // nil for a host without secrets
+	return func(u web.URL) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		f, ok := finders[u.Host()]
+		if !ok {
+			if words := notIn(asked, k.at(u.Host())); len(words) > 0 {
+				f = newFinder(words)
+			}
+			finders[u.Host()] = f
+		}
+		if f == nil {
+			return false
+		}
+		path := u.RequestPath()
+		return f.conceal(path) != path
+	}
 }
 
 type personalKey struct{}
@@ -45,43 +86,42 @@ type personalKey struct{}
 type personalFetcher struct {
 	Fetcher
 	secrets map[string]Secret // by origin: "https://a.example"
-	words   map[string][]string
-	cookies *cookies.Jar
-}
-
-func newPersonalFetcher(f Fetcher, secrets map[string]Secret, jar *cookies.Jar) personalFetcher {
-	words := map[string][]string{}
-	for origin, s := range secrets {
-		words[origin] = s.words()
-	}
-	return personalFetcher{f, secrets, words, jar}
+	keyring
 }
 
 func (t personalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	ctx = context.WithValue(ctx, personalKey{}, personal{t.secrets[u.Origin()], t.words[u.Origin()], t.cookies, true})
+	ctx = context.WithValue(ctx, personalKey{}, personal{t.secrets[u.Origin()], t.words.of(u.Origin()), t.cookies, true, &t.keyring})
 	return t.Fetcher.Fetch(ctx, u)
 }
 
 // siteFetcher is a fetcher of what pages ask for that sends cookies to their own sites, and
-// shows a certificate to their own origin: any page may ask any other site for anything.
+// shows a certificate to their own origin: any page may ask any other site for anything. A page
+// may tell in any request what it was sent.
 type siteFetcher struct {
 	Fetcher
-	cookies *cookies.Jar
+	keyring
 }
 
 func (t siteFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	if page, ok := ctx.Value(pageKey{}).(web.URL); ok && page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
-		ctx = context.WithValue(ctx, personalKey{}, personal{cookies: t.cookies, certified: page.Origin() == u.Origin()})
+	if page, ok := ctx.Value(pageKey{}).(web.URL); ok {
+		own := personal{words: t.words.of(page.Origin()), elsewhere: &t.keyring}
+		if page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
+			own.cookies, own.certified = t.cookies, page.Origin() == u.Origin()
+		}
+		ctx = context.WithValue(ctx, personalKey{}, own)
 	}
 	return t.Fetcher.Fetch(ctx, u)
 }
 
 // certifiedFetcher is a fetcher of robots.txt, which a server may not give without a
 // certificate either.
-type certifiedFetcher struct{ Fetcher }
+type certifiedFetcher struct {
+	Fetcher
+	keyring
+}
 
 func (t certifiedFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	return t.Fetcher.Fetch(context.WithValue(ctx, personalKey{}, personal{certified: true}), u)
+	return t.Fetcher.Fetch(context.WithValue(ctx, personalKey{}, personal{words: t.words.of(u.Origin()), certified: true, elsewhere: &t.keyring}), u)
 }
 
 func personalOf(ctx context.Context) personal {
@@ -121,141 +161,71 @@ func (o *Options) setsSecrets(u web.URL) bool {
 	return o.Cookies != nil || certified || len(o.Secrets[u.Origin()]) > 0
 }
 
-// answered takes the cookies that a response sets, and takes out of its head what is as
-// secret as what was sent.
-func (p personal) answered(u web.URL, in *http.Response) {
-	if p.cookies != nil {
-		p.cookies.Answered(u, in.Header)
+// answered takes the cookies that a response sets, and takes out of its head what is as secret as what was
+// sent. The words are those of all that is secret between the user and the site.
+func (o *Options) answered(p personal, u web.URL, in *http.Response) (words []string) {
+	words = p.words
+	var tokens []string
+	switch {
+	case p.cookies != nil:
+		tokens = p.cookies.Answered(u, in.Header)
+	case o.setsSecrets(u):
+		tokens = cookies.Tokens(in.Header)
+		in.Header.Del("Set-Cookie")
 	}
-	if len(p.words) == 0 {
-		return
+	words = withTokens(words, tokens)
+	if len(words) == 0 {
+		return nil
 	}
-	in.Status = conceal(in.Status, p.words, true)
+	code, said, _ := strings.Cut(in.Status, " ")
+	in.Status = strings.TrimSuffix(code+" "+conceal(said, words, false), " ")
 	for name, values := range in.Header {
 		for i, v := range values {
-			values[i] = conceal(v, p.words, protocol[name])
+			values[i] = conceal(v, words, protocol[name])
 		}
 	}
+	return words
 }
 
-// repeats tells whether an address to which another one redirects holds a secret that was sent,
-// behind its host. A short word that stands in the other one as well is there by chance.
-func (p personal) repeats(to, from web.URL) bool {
-	holds := func(text, word string) bool { return conceal(text, []string{word}, false) != text }
-	return slices.ContainsFunc(p.words, func(w string) bool {
-		return holds(to.RequestPath(), w) && (len(w) >= longSecret || !holds(from.String(), w))
+// known are the words of what is secret between the user and a host before it answers.
+func (p personal) known(h web.Host) []string {
+	if p.cookies == nil {
+		return p.words
+	}
+	return withTokens(p.words, p.cookies.Tokens(h))
+}
+
+func withTokens(words, tokens []string) []string {
+	if len(tokens) == 0 {
+		return words
+	}
+	words = slices.Clone(words)
+	for _, t := range tokens {
+		words = append(words, forms(t)...)
+	}
+	return inOrder(words)
+}
+
+// discreet is Response.Conceal of the response for an address: it conceals words in what is made of it.
+func discreet(words []string, asked web.URL) func(text string) string {
+	if words = notIn(asked, words); len(words) == 0 {
+		return nil
+	}
+	return newFinder(words).conceal
+}
+
+// notIn are the words but for those that the address asked for holds already, which the log keeps: its links are
+// likely to hold them too, by chance or as they lead to its neighbours. A short one may be in the host as well.
+func notIn(asked web.URL, words []string) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	whole, path := readings(asked.String()), readings(asked.RequestPath())
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		in := path
+		if len(w) < longSecret {
+			in = whole
+		}
+		return slices.ContainsFunc(in, func(s string) bool { return concealAlone(s, w, true) != s })
 	})
 }
-
-// Secrets are looked for by their words. One of fewer than longSecret bytes is found only where
-// neither letters nor digits stand beside it, since others hold it by chance; one of fewer
-// than leastSecret, such as the 1 of a header, is not looked for.
-const (
-	longSecret  = 8
-	leastSecret = 4
-)
-
-// protocol are headers by which a crawl, or its browser, goes: what a page is, where it leads, and what its
-// owner wishes. They hold short words by chance alone. Location is apart: see personal.repeats.
-var protocol = map[string]bool{
-	"Content-Encoding": true, "Content-Length": true, "Content-Type": true, "Transfer-Encoding": true,
-	"Date": true, "Etag": true, "Expires": true, "Last-Modified": true, "Retry-After": true,
-	"Content-Language": true, "Content-Security-Policy": true, "Link": true,
-	"Tdm-Policy": true, "Tdm-Reservation": true, "X-Robots-Tag": true, web.RecordHeader: true,
-}
-
-// words are the texts that give a secret away, the longest first: each value that is sent, what stands in it
-// behind the scheme of an authorization, the password of a name, and the value of each cookie that is long.
-// What a client can read (Accept-Language and its like) is no secret.
-func (s Secret) words() (words []string) {
-	add := func(w string) {
-		if len(w) >= leastSecret {
-			words = append(words, w)
-		}
-	}
-	for name, value := range s {
-		if strings.HasPrefix(name, "Accept") {
-			continue
-		}
-		add(value)
-		switch name {
-		case "Authorization":
-			scheme, told, _ := strings.Cut(value, " ")
-			add(strings.TrimSpace(told))
-			if plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(told)); err == nil && strings.EqualFold(scheme, "Basic") {
-				_, password, _ := strings.Cut(string(plain), ":")
-				add(password)
-			}
-		case "Cookie":
-			for one := range strings.SplitSeq(value, ";") {
-				_, v, _ := strings.Cut(one, "=")
-				if v = strings.Trim(strings.TrimSpace(v), `"`); len(v) >= longSecret { // shorter ones are such as en-US, dark
-					add(v)
-				}
-			}
-		}
-	}
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	return slices.Compact(words)
-}
-
-// conceal puts web.Concealed in the place of words in a text; of a text that holds one in the way
-// of addresses (a%20b) nothing else is left. onlyLong leaves short words where they are.
-func conceal(text string, words []string, onlyLong bool) string {
-	each := func(s string) string {
-		for _, w := range words {
-			if len(w) >= longSecret || !onlyLong {
-				s = concealWord(s, w)
-			}
-		}
-		return s
-	}
-	out := each(text)
-	for _, coded := range []string{out, strings.ReplaceAll(out, "+", " ")} {
-		if plain := unescape(coded); each(plain) != plain {
-			return web.Concealed
-		}
-	}
-	return out
-}
-
-// unescape is url.PathUnescape that leaves what is no escape as it is.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if code, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(code))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// concealWord is conceal for one word as it stands.
-func concealWord(text, word string) string {
-	var b strings.Builder
-	done := 0 // so much of text is in b
-	for from := 0; ; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return b.String() + text[done:]
-		}
-		i += from
-		end := i + len(word)
-		before, _ := utf8.DecodeLastRuneInString(text[done:i])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		if len(word) < longSecret && (isAlphanumeric(before) || isAlphanumeric(after)) {
-			from = i + 1
-			continue
-		}
-		b.WriteString(text[done:i])
-		b.WriteString(web.Concealed)
-		done, from = end, end
-	}
-}
-
-func isAlphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -42,6 +42,9 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 		if t.Look(kind) && (ofAddresses(start) || isWord(kind) && t.newerWord(start)) {
 			return nil
 		}
+		if r.Conceal != nil {
+			kind = r.Conceal(kind)
+		}
 		return refusedType(r, size, "Content-Type %.100q", kind)
 	}
 	if guess := sniff(start); len(start) > 0 && !t.want(guess) && !(isVague(guess) && t.named(r.URL)) {

@@ -67,6 +67,7 @@ func newWire(o Options) *wire {
 	if w.blind() {
 		w.transport.Proxy = http.ProxyURL(o.Proxy)
 		w.transport.MaxIdleConnsPerHost = o.IdleConns // the proxy is every host
+		words := o.words()[""]
 		w.transport.OnProxyConnectResponse = func(_ context.Context, p *url.URL, _ *http.Request, r *http.Response) error {
 			switch r.StatusCode {
 			case http.StatusOK:
@@ -74,7 +75,8 @@ func newWire(o Options) *wire {
 			case http.StatusProxyAuthRequired:
 				return unknownAt(p)
 			}
-			return &proxyAnswer{proxy: p.Host, what: fmt.Sprintf("%.100s", r.Status), temporary: r.StatusCode >= 500 || r.StatusCode == http.StatusRequestTimeout || r.StatusCode == http.StatusTooManyRequests}
+			said := conceal(r.Status, words, false)
+			return &proxyAnswer{proxy: p.Host, what: fmt.Sprintf("%.100s", said), temporary: r.StatusCode >= 500 || r.StatusCode == http.StatusRequestTimeout || r.StatusCode == http.StatusTooManyRequests}
 		}
 	}
 	w.certified = make(map[string]*http.Transport, len(o.Certificates))

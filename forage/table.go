@@ -38,5 +38,5 @@ func WriteTable(out io.Writer, results []Result) {
 	if found > 0 {
 		fmt.Fprintf(out, ", the first after %.1f pages on average", float64(first)/float64(found))
 	}
-	fmt.Fprintf(out, "; %s pages fetched.\n", terminal.Number(pages))
+	fmt.Fprintf(out, "; %s fetched.\n", terminal.Count(pages, "page"))
 }

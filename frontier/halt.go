@@ -3,6 +3,7 @@ package frontier
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,8 +17,9 @@ import (
 // the last committed turn. The store is not closed then, since it may wait for
 // ever for what ended: it is left as it stands until the process ends.
 type halt struct {
-	cause atomic.Pointer[error]
-	done  chan struct{} // closed with the first failure
+	cause  atomic.Pointer[error]
+	done   chan struct{} // closed with the first failure
+	opened atomic.Bool   // the store is open: see waitForEver
 }
 
 func newHalt() *halt { return &halt{done: make(chan struct{})} }
@@ -35,6 +37,18 @@ func (h *halt) err() error {
 		return *err
 	}
 	return nil
+}
+
+// waitForEver stops the store, where it is open, and the calling goroutine with it, which keeps
+// what it holds. It is for failures that pebble meets between giving back a lock and taking it
+// again: a goroutine that ended or panicked there would give back a lock that it does not have,
+// which ends the process.
+func (h *halt) waitForEver(err error) {
+	if !h.opened.Load() {
+		return // Open returns the error
+	}
+	h.stop(err)
+	select {}
 }
 
 // run makes a change to the store, unless it stands still. The change runs on a
@@ -156,8 +170,8 @@ func (f haltFS) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 
 func (f haltFS) Unwrap() vfs.FS { return f.FS }
 
-// storeFS is the file system as the store sees it. Where a folder cannot be synced,
-// pebble panics, on any of its goroutines: it stands still instead.
+// storeFS is the file system as the store sees it. Where a folder cannot be synced, or a log cannot
+// be begun, written or ended, pebble panics, on any of its goroutines: it stands still instead.
 type storeFS struct {
 	vfs.FS
 	halt *halt
@@ -171,6 +185,28 @@ func (f storeFS) OpenDir(name string) (vfs.File, error) {
 	return storeDir{dir, f.halt}, nil
 }
 
+func (f storeFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	return f.log(name, file, err)
+}
+
+func (f storeFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.ReuseForWrite(from, to, c)
+	return f.log(to, file, err)
+}
+
+// log is a file that was begun, or the error of it.
+func (f storeFS) log(name string, file vfs.File, err error) (vfs.File, error) {
+	if !strings.HasSuffix(name, ".log") {
+		return file, err
+	}
+	if err != nil {
+		f.halt.waitForEver(err)
+		return nil, err
+	}
+	return storeLog{file, f.halt}, nil
+}
+
 func (f storeFS) Unwrap() vfs.FS { return f.FS }
 
 type storeDir struct {
@@ -179,11 +215,40 @@ type storeDir struct {
 }
 
 func (d storeDir) Sync() error {
-	if err := d.File.Sync(); err != nil {
+	err := d.File.Sync()
+	if err != nil {
+		d.halt.waitForEver(err)
 		d.halt.stop(damageOf("", err))
 		runtime.Goexit()
 	}
 	return nil
+}
+
+// storeLog is a log of the store.
+type storeLog struct {
+	vfs.File
+	halt *halt
+}
+
+func (l storeLog) Write(b []byte) (int, error) {
+	n, err := l.File.Write(b)
+	return n, l.check(err)
+}
+
+func (l storeLog) SyncTo(length int64) (bool, error) {
+	full, err := l.File.SyncTo(length)
+	return full, l.check(err)
+}
+
+func (l storeLog) Sync() error     { return l.check(l.File.Sync()) }
+func (l storeLog) SyncData() error { return l.check(l.File.SyncData()) }
+func (l storeLog) Close() error    { return l.check(l.File.Close()) }
+
+func (l storeLog) check(err error) error {
+	if err != nil {
+		l.halt.waitForEver(err)
+	}
+	return err
 }
 
 type haltFile struct {

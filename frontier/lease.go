@@ -194,9 +194,13 @@ type putBackLink struct {
 
 // best chooses what to lease next; the host is nil when there is nothing.
 func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
-	tries, looked, err := f.resumeLease()
-	if err != nil {
-		return nil, key{}, web.Candidate{}, err
+	var tries int
+	var looked []putBackLink
+	if rescore != nil { // else none was looked at
+		var err error
+		if tries, looked, err = f.resumeLease(); err != nil {
+			return nil, key{}, web.Candidate{}, err
+		}
 	}
 	best := func() putBackLink {
 		return slices.MinFunc(looked, func(a, b putBackLink) int {

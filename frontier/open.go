@@ -164,6 +164,7 @@ func storeOptions(fs vfs.FS, h *halt) *pebble.Options {
 		BytesPerSync:                1 << 20,
 		DisableTableStats:           true,
 		EventListener:               h.listener(),
+		Cleaner:                     cleaner{},
 	}
 	for i := range o.Levels {
 		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
@@ -172,6 +173,18 @@ func storeOptions(fs vfs.FS, h *halt) *pebble.Options {
 	o.TargetFileSizes[0] = 16 << 20
 	return o
 }
+
+// cleaner removes a log once its entries are in tables. Pebble would keep four of them, 256 MB, to
+// write over, as a file that has its blocks is synced faster; but logs here are seldom synced. It
+// does so only for a cleaner that does not read the files, and fileReader says that this one does.
+type cleaner struct {
+	pebble.DeleteCleaner
+	fileReader
+}
+
+// fileReader has the mark of pebble's other cleaner, one level deeper than DeleteCleaner has its
+// methods, which so are those of cleaner.
+type fileReader struct{ pebble.ArchiveCleaner }
 
 // openStore opens pebble. Whether there is a store already is known.
 func (d *disk) openStore(opts Options, begun bool) error {
@@ -198,6 +211,7 @@ func (d *disk) openStore(opts Options, begun bool) error {
 	if err != nil {
 		return openDamage(d.queue(), err)
 	}
+	d.halt.opened.Store(true)
 	d.db, d.batch = db, db.NewBatch()
 	return nil
 }
@@ -268,8 +282,15 @@ func (d *disk) close() error {
 	if d.halt.err() == nil {
 		err = d.syncCommitted()
 	}
+	if err == nil && d.halt.err() == nil && d.db.Metrics().WAL.Size > mostLog {
+		err = d.halt.run(d.db.Flush)
+	}
 	return errors.Join(err, d.release())
 }
+
+// mostLog bounds the log that a closed frontier leaves, in bytes. It holds each move of a link, and
+// a table only the last: what is written out at the end is a small part of it.
+const mostLog = 2 << 20
 
 // release lets go of the files without writing.
 func (d *disk) release() error {

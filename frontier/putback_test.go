@@ -110,3 +110,40 @@ func TestKilledAfterLease(t *testing.T) {
 		}
 	}
 }
+
+// A Lease without a rescore gives the best link after a restart, whatever one with a rescore had
+// looked at and put back before.
+func TestPlainLeaseAfterPutBack(t *testing.T) {
+	fs := vfs.NewMem()
+	f, err := frontier.OpenOn(fs, dir, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turn web.Turn
+	for i := range 12 {
+		u, err := web.Parse(fmt.Sprintf("http://h%d.example/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn.Add = append(turn.Add, web.Candidate{URL: u, Priority: 10 - float64(i)})
+	}
+	if _, err := f.Commit(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	leases, err := f.Lease(t.Context(), now, 1, 1, func(c *web.Candidate) float64 { return c.Priority - 20 })
+	if err != nil || len(leases) != 0 {
+		t.Fatalf("leased %v, of 8 that sank below the others, %v", leases, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = frontier.OpenOn(fs, dir, frontier.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	leases, err = f.Lease(t.Context(), now, 1, 1, nil)
+	if err != nil || len(leases) != 1 || leases[0].URL.Host() != "h8.example" {
+		t.Errorf("leased %v, want the best of those that were not looked at: %v", leases, err)
+	}
+}

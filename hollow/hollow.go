@@ -239,6 +239,7 @@ func (k *kind) fits(s *pageText) bool {
 		return false
 	}
 	notice := s.terms < k.few && s.begins(k.notices) || s.terms < k.number && numbered(s.beginnings(true))
+	notice = notice || k.number > 0 && s.namesItself()
 	walled := k.reason == web.ReasonConsent && s.terms < maxBegging && asksForCookies(s.title, s.headings, s.beginnings(false))
 	named := notice || walled || k.title == nil || field && s.page.PasswordAlone && s.terms < k.alone ||
 		s.terms < k.few && s.begins(k.requests) || field && begins(s.beginnings(true), k.demands) || k.titled(s, field || account)

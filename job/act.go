@@ -11,8 +11,8 @@ import (
 )
 
 // CheckAct says why a crawl would not do an act, as far as that can be told before it takes it in:
-// other keywords for a judge that takes none, and a budget below the pages that were fetched. Of a
-// crawl by several workers pages is not asked. It is nil as well where the job cannot be read, or its
+// other keywords for a judge that takes none, and a budget below the pages that were fetched: by
+// a crawl alone as pages tells, and by several workers as far as this one had heard of the others. It is nil as well where the job cannot be read, or its
 // judge is of another program.
 func CheckAct(col collection.Collection, a event.Act, pages func() (int, error)) error {
 	switch a.Do {
@@ -25,18 +25,33 @@ func CheckAct(col collection.Collection, a event.Act, pages func() (int, error))
 			return crawl.NoKeywords(d.Name)
 		}
 	case event.Budget:
-		if col.OfSeveral() || a.Pages == 0 {
+		if a.Pages == 0 {
 			return nil
 		}
 		n, err := pages()
 		if err != nil {
 			return err
 		}
+		if col.OfSeveral() {
+			n = max(n, heardPages(col))
+		}
 		if n > a.Pages {
 			return belowSpent(n, a.Pages)
 		}
 	}
 	return nil
+}
+
+// heardPages is how many pages all workers of a crawl have fetched, as far as that of this folder had heard.
+func heardPages(col collection.Collection) (n int) {
+	all, err := col.Workers()
+	if err != nil {
+		return 0 // the file may go at any time
+	}
+	for _, w := range all.Workers {
+		n += w.Pages
+	}
+	return n
 }
 
 // belowSpent is why a crawl that fetched so many pages is not given a budget.

@@ -17,11 +17,11 @@ func MayBeginAnew(col collection.Collection) error {
 	}
 	switch {
 	case how == event.GainLow:
-		return fmt.Errorf("%s holds a crawl of %d pages that ended as %s: choose another folder, or go on with --resume --until-gain 0, or a smaller number", col.Dir(), pages, terminal.Ending(how))
+		return fmt.Errorf("%s holds a crawl of %s that ended as %s: choose another folder, or go on with --resume --until-gain 0, or a smaller number", col.Dir(), count(pages, "page"), terminal.Ending(how))
 	case how != event.FrontierEmpty && how != event.BudgetSpent:
-		return fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.Dir(), pages)
+		return fmt.Errorf("%s holds an unfinished crawl of %s: go on with --resume, or choose another folder", col.Dir(), count(pages, "page"))
 	case pages > 0:
-		return fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, terminal.Ending(how))
+		return fmt.Errorf("%s holds a finished crawl of %s (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), count(pages, "page"), terminal.Ending(how))
 	}
 	return nil
 }

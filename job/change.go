@@ -351,15 +351,15 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool, acts [
 			most = then
 		}
 	}
-	was, is := number(float64(b.Pages)), number(float64(most))
+	was, is := count(b.Pages, "page"), count(most, "page")
 	switch {
 	case most == b.Pages:
 	case most == 0:
-		note = append(note, fmt.Sprintf("What it was told meanwhile lifts the budget of %s pages.", was))
+		note = append(note, fmt.Sprintf("What it was told meanwhile lifts the budget of %s.", was))
 	case b.Pages == 0:
-		note = append(note, fmt.Sprintf("What it was told meanwhile sets a budget of %s pages.", is))
+		note = append(note, fmt.Sprintf("What it was told meanwhile sets a budget of %s.", is))
 	default:
-		note = append(note, fmt.Sprintf("What it was told meanwhile sets the budget from %s to %s pages.", was, is))
+		note = append(note, fmt.Sprintf("What it was told meanwhile sets the budget from %s to %s.", number(float64(b.Pages)), is))
 	}
 	grant := func(flag string) string {
 		if m.OnPage {
@@ -376,7 +376,7 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool, acts [
 	case changed["budget.time"] && limit > 0 && limit < took:
 		return nil, &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
 	case most > 0 && pages >= most:
-		note = append(note, fmt.Sprintf("The budget of %s pages is spent: %s, as the total over all runs.", is, grant("--pages")))
+		note = append(note, fmt.Sprintf("The budget of %s is spent: %s, as the total over all runs.", is, grant("--pages")))
 	case limit > 0 && took >= limit:
 		note = append(note, fmt.Sprintf("The budget of %v is spent: %s, as the total over all runs.", limit, grant("--time")))
 	case forecast.Enough(b.UntilGain) && m.OnPage:

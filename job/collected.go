@@ -1,13 +1,17 @@
 package job
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // remedyJob says what helps where the job file of a crawl cannot be used.
@@ -52,4 +56,40 @@ func LinkParser(col collection.Collection, documents parse.Documents) *parse.Par
 		o.Canon, o.Sources = j.Canon(), j.Sources()
 	}
 	return parse.New(o)
+}
+
+// Sitemaps tells which sitemaps the robots.txt of the host of a page names, as written there and
+// as the archive of a crawl has it; none where it has no robots.txt.
+func Sitemaps(col collection.Collection) func(ctx context.Context, page web.URL) ([]string, error) {
+	archived := inArchive{col.Finder()}
+	robots := fetch.NewRobots(fetch.RobotsOptions{Pages: anyPage{}, Files: archived})
+	return func(ctx context.Context, page web.URL) ([]string, error) {
+		r, err := robots.Fetch(ctx, page)
+		var f *web.Failure
+		switch {
+		case errors.As(err, &f):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		return r.Sitemaps, nil
+	}
+}
+
+// inArchive fetches what an archive holds.
+type inArchive struct{ *collection.Finder }
+
+func (a inArchive) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	r, err := a.Response(ctx, u)
+	if errors.Is(err, collection.ErrAbsent) {
+		return web.NotRecorded(u), nil
+	}
+	return r, err
+}
+
+// anyPage has an empty page at each address.
+type anyPage struct{}
+
+func (anyPage) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+	return &web.Response{URL: u, Status: http.StatusOK}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -51,12 +52,18 @@ type Maker struct {
 	// Join, unless nil, makes the crawl that of one of several workers. It is called with
 	// the frontier of the Writer once that is open, as collection.StoreOptions.Opened.
 	Join func(ctx context.Context, f *frontier.Frontier, briefing Briefing) (Membership, error)
+	// Agree, unless nil, refuses to join where others have another job. It is asked before anything is fetched,
+	// with the settings that workers have in common and that are known then, and goesOn where the crawl does.
+	Agree func(ctx context.Context, settings map[string]string, goesOn bool) error
 	// MayAsk is fetch.Options.MayAsk, where Fetcher is not given.
 	MayAsk func(web.Host) bool
 	// Sharers is fetch.Options.Sharers, where Fetcher is not given.
 	Sharers func(netip.Addr) int
 	// Again are pages that earlier rounds of the collection know, for a round of it.
 	Again crawl.Again
+	// Before is the round before, for a new round of a collection: the judge begins with what
+	// it knew there, if nothing that it goes by has changed.
+	Before *collection.Collection
 	// ArchiveFile is the size of a file of the archive after which the next one begins, in
 	// bytes; 0 = store.DefaultMaxFile.
 	ArchiveFile int64
@@ -278,6 +285,11 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 	if err := m.readFiles(); err != nil {
 		return nil, err
 	}
+	if m.Agree != nil {
+		if err := m.Agree(ctx, m.Job.sharedSoFar(), m.Begun != nil); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.MakeFetcher(ctx); err != nil {
 		return nil, err
 	}
@@ -445,7 +457,7 @@ func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 			if b, err := f.State(ctx, crawl.StateCluster); err != nil || b == nil {
 				return err
 			}
-			return fmt.Errorf("the crawl in %s is that of one of several workers, and others may have its sites: go on with --join (waggle crawl -o %[1]s --resume --join ENGINE), or make one crawl of the folders of all workers (waggle cluster merge) and go on with that", m.Writer.Dir())
+			return Mistake{fmt.Errorf("the crawl in %s is that of one of several workers, and others may have its sites: go on with --join (waggle crawl -o %[1]s --resume --join ENGINE), or make one crawl of the folders of all workers (waggle cluster merge) and go on with that", m.Writer.Dir())}
 		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {
@@ -464,6 +476,13 @@ func (j *Job) shared() map[string]string {
 	for _, path := range []string{"fetch.workers", "fetch.memory", "fetch.timeout", "fetch.through"} {
 		delete(out, path)
 	}
+	return out
+}
+
+// sharedSoFar are those of them that are given: making the crawl changes none of these, and fills in others.
+func (j *Job) sharedSoFar() map[string]string {
+	out := j.shared()
+	maps.DeleteFunc(out, func(_, value string) bool { return value == "" || value == "[]" || value == "null" })
 	return out
 }
 

@@ -23,6 +23,9 @@ func (m *Maker) MakeJudge(ctx context.Context) error {
 		return &Error{"judge", err}
 	}
 	m.Judge, m.closers = made, append(m.closers, made.Close)
+	if m.Before != nil && m.Begun == nil && len(m.Job.Unjudged(*m.Before)) == 0 {
+		return m.Before.InheritJudge(made)
+	}
 	return nil
 }
 

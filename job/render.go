@@ -53,7 +53,7 @@ func (m *Maker) makeRenderer(ctx context.Context) error {
 }
 
 // browsers renders pages as long as there is a browser. Where there is none, or none starts,
-// pages are as they were sent, which the user is told once.
+// pages are as they were sent. The user is told the first once, and the second by the pool.
 type browsers struct {
 	pool   *render.Pool
 	absent error
@@ -63,18 +63,14 @@ type browsers struct {
 
 // Render is for crawl.Renderer.
 func (b *browsers) Render(ctx context.Context, r *web.Response, priority float64) (*web.Rendering, error) {
-	err := b.absent
-	if err == nil {
-		var by *web.Rendering
-		if by, err = b.pool.Render(ctx, r, priority); err == nil {
-			return by, nil
-		}
-	}
-	if ctx.Err() != nil {
+	if b.absent != nil {
+		b.once.Do(func() {
+			b.note("some pages are made by scripts and are not rendered, so they are taken as they are sent: " + b.absent.Error())
+		})
 		return nil, ctx.Err()
 	}
-	b.once.Do(func() {
-		b.note("some pages are made by scripts and are not rendered, so they are taken as they are sent: " + err.Error())
-	})
-	return nil, nil
+	if by, err := b.pool.Render(ctx, r, priority); err == nil {
+		return by, nil
+	}
+	return nil, ctx.Err()
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -75,6 +76,8 @@ func checkCookies(j *Job, bad complaint) {
 	name := j.Fetch.cookieFile()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		bad("", "%s is a folder: give the file in which cookies are kept, such as %s", name, filepath.Join(name, "cookies.txt"))
+	} else if dir := filepath.Dir(name); name != "" && !folder.Exists(dir) {
+		bad("", "there is no folder %s in which cookies could be kept: make it first, or give another file", dir)
 	} else if name != "" && !strings.ContainsAny(name, `./\`) {
 		bad("", "%q is neither off nor session; the name of a file has a dot or a slash, such as ./%s", name, name)
 	}
@@ -113,6 +116,9 @@ func readPrivate(name string) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: give a file in it that only you may read; waggle help logins has an example of one with secrets", name)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("others on this machine may read %s: chmod 600 %s", name, name)

@@ -151,8 +151,10 @@ func Lookup(path string) (s Setting, ok bool) {
 func (s Setting) field(j *Job) reflect.Value {
 	v := reflect.ValueOf(j).Elem()
 	for key := range strings.SplitSeq(s.Path, ".") {
-		i := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return keyOf(f) == key })
-		if i < 0 {
+		i := 0
+		for ; i < v.NumField() && keyOf(v.Type().Field(i)) != key; i++ {
+		}
+		if i == v.NumField() {
 			panic("job: no value at " + s.Path) // Settings is wrong
 		}
 		v = v.Field(i)

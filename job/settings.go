@@ -49,7 +49,7 @@ func Settings() []Setting {
 			Example: "How honey bees tell each other where food is", Shown: true, Resume: Verdicts, Why: newVerdicts,
 		},
 		{
-			Path: "topic.keywords", Line: "Words and phrases of the topic", Form: "WORDS", Flag: "keywords", Words: true,
+			Path: "topic.keywords", Line: "Words and phrases of the topic, in one language", Form: "WORDS", Flag: "keywords", Words: true,
 			Example: "[honey bee, waggle dance, foraging, bee communication]", Shown: true, Resume: Verdicts, Why: newVerdicts,
 			check: func(j *Job, bad complaint) {
 				for i, k := range j.Topic.Keywords {

@@ -33,6 +33,16 @@ func TrainingOf(name string) (p TrainingPreset, ok bool) {
 	return p, true
 }
 
+// TrainingPresets names the presets whose models are fitted to a graph or to paths.
+func TrainingPresets() (names []string) {
+	for _, d := range score.Descriptions() {
+		if p, ok := TrainingOf(d.Name); ok && p.Kind != model.Apprentice && p.Kind != model.Waggle {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // Under are the constants of a training for which the caller gives some: those, and the
 // printed ones. told are sentences on where that departs from the paper.
 func (p TrainingPreset) Under(given map[string]float64) (values map[string]float64, told []string) {

@@ -26,7 +26,7 @@ const (
 // judged otherwise are returned.
 func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	m := j.memory
-	if m == nil {
+	if m == nil || m.others[p.URL] { // it counts already
 		return nil
 	}
 	if !j.isExample(p.URL) {
@@ -240,6 +240,25 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	}
 	j.memory, j.templates = m, t
 	j.view.Store(view)
+	return nil
+}
+
+// Inherit begins with what a judge of the same topic and options knew at the end of another crawl;
+// part is as for Restore. State gives all of it out again, and of that crawl's pages none is ever
+// told to be judged otherwise. After an error the judge is as before.
+func (j *topicJudge) Inherit(part func(name string) ([]byte, error)) error {
+	if err := j.Restore(part); err != nil || j.memory == nil {
+		return err
+	}
+	m := j.memory
+	for i := range m.pages {
+		m.pages[i].said = float32(math.NaN())
+		m.others[m.pages[i].url] = true
+	}
+	m.stored, m.labelled = 0, m.settled
+	for i := range j.templates.sites {
+		j.templates.changed[i] = true
+	}
 	return nil
 }
 

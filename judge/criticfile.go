@@ -12,6 +12,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	nb "github.com/waggle-crawler/waggle/learn/bayes"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
 )
 
 // criticMagic is the first line of the file; the number is its version.
@@ -108,6 +109,14 @@ func ReadCritic(b []byte, name string) (*Critic, error) {
 		return bad("%w: %w", damaged, err)
 	}
 	rec := &c.Record
+	for i, class := range rec.Classes {
+		if path, err := taxonomy.Clean(class); err != nil || path != class {
+			return bad("%w: its class %q is no path of a topic, such as /Arts/Music", damaged, class)
+		}
+		if i > 0 && rec.Classes[i-1] == class {
+			return bad("%w: it has the class %s twice", damaged, class)
+		}
+	}
 	fits := len(c.stems) == int(n) && r.Len() == 0 && c.model.Classes() == len(rec.Classes) &&
 		len(rec.Pages) == len(rec.Classes) && slices.IsSorted(rec.Classes) && rec.Words >= 0
 	for _, e := range rec.Examples {

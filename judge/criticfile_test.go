@@ -77,6 +77,37 @@ func TestCriticFile(t *testing.T) {
 	}
 }
 
+// withClasses is what lies between the first line and the checksum of a critic with other classes.
+func withClasses(tb testing.TB, classes ...string) []byte {
+	tb.Helper()
+	c := train(tb, made(8, six[:2], 5, 10, 0.6), judge.Training{})
+	c.Record.Classes = classes
+	b, err := c.Append(nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b[len("waggle critic 1\n") : len(b)-8]
+}
+
+// Classes are paths of topics, each once: others are refused with what is wrong with them.
+func TestCriticOfNoPaths(t *testing.T) {
+	for _, c := range []struct {
+		classes []string
+		want    string
+	}{
+		{[]string{"Arts", "Science"}, `"Arts" is no path of a topic`},
+		{[]string{"", "/Arts"}, `"" is no path of a topic`},
+		{[]string{"/Arts", "/Arts/"}, `"/Arts/" is no path of a topic`},
+		{[]string{"/Arts", "/Arts"}, "damaged inside"},
+	} {
+		b := append([]byte("waggle critic 1\n"), withClasses(t, c.classes...)...)
+		b = binary.LittleEndian.AppendUint64(b, xxh3.Hash(b))
+		if _, err := judge.ReadCritic(b, "x.critic"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.classes, err, c.want)
+		}
+	}
+}
+
 // Bytes that nobody wrote are refused, also with a checksum that fits.
 func FuzzReadCritic(f *testing.F) {
 	b, err := train(f, made(8, six[:2], 5, 10, 0.6), judge.Training{}).Append(nil)
@@ -85,6 +116,7 @@ func FuzzReadCritic(f *testing.F) {
 	}
 	f.Add(b[len("waggle critic 1\n") : len(b)-8])
 	f.Add([]byte("{}\n\x00\x00"))
+	f.Add(withClasses(f, "Arts", "Science"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := append([]byte("waggle critic 1\n"), body...)
 		b = binary.LittleEndian.AppendUint64(b, xxh3.Hash(b))

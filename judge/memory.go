@@ -19,6 +19,7 @@ type memory struct {
 	held       []float64         // [vocabulary] weight of the pages that hold a stem
 	weight     float64           // of all pages
 	hosts      map[web.Host]int  // pages
+	others     map[web.URL]bool  // pages of other workers and of another crawl
 	stored     int               // of pages, those that State gave out
 	settled    bool              // a view was made of them
 	labelled   bool              // the view was made anew for a label, and is not stored yet
@@ -38,7 +39,7 @@ type pageWords struct {
 	length int         // terms
 	words  []wordCount // by id
 	pieces []piece     // that hold such words and may turn out to be of the template
-	said   float32     // its relevance, as it was told last; NaN for a page of another worker, which tells it
+	said   float32     // its relevance, as it was told last; NaN for a page of another worker or crawl, which tells it
 }
 
 type wordCount struct {
@@ -55,7 +56,7 @@ type piece struct {
 func newMemory(vocabulary []string) *memory {
 	m := &memory{
 		vocabulary: vocabulary, id: make(map[string]uint16, len(vocabulary)),
-		held: make([]float64, len(vocabulary)), hosts: map[web.Host]int{}, spoken: map[string]int{},
+		held: make([]float64, len(vocabulary)), hosts: map[web.Host]int{}, others: map[web.URL]bool{}, spoken: map[string]int{},
 	}
 	for i, s := range vocabulary {
 		m.id[s] = uint16(i)
@@ -123,6 +124,9 @@ func clamp16(n int32) uint16 { return uint16(min(n, math.MaxUint16)) }
 func (m *memory) add(p pageWords) {
 	h := p.url.Host()
 	m.hosts[h]++
+	if math.IsNaN(float64(p.said)) {
+		m.others[p.url] = true
+	}
 	weight := 1 / float64(m.hosts[h])
 	m.weight += weight
 	for _, w := range p.words {

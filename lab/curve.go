@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,17 +67,34 @@ func (c *Curves) Of(topic string) (Curve, error) {
 		return Curve{}, fmt.Errorf("the lab in %s has the topic %q on %s: give the crawl the name %s/%[2]s, or that of another web", c.dir, topic, strings.Join(webs, " and "), webs[0])
 	}
 	seeds := slices.MinFunc(of, func(a, b eval.Cell) int { return strings.Compare(a.Seeds, b.Seeds) }).Seeds
-	out := Curve{Web: webs[0]}
+	of = slices.DeleteFunc(of, func(x eval.Cell) bool { return x.Seeds != seeds })
+	longest := slices.MaxFunc(of, func(a, b eval.Cell) int { return cmp.Compare(last(a.Points), last(b.Points)) })
+	out := Curve{Web: webs[0], Points: longest.Points, Hits: make([]float64, len(longest.Points)), Crawls: len(of)}
 	for _, x := range of {
-		if x.Seeds != seeds || out.Crawls > 0 && !slices.Equal(x.Points, out.Points) {
-			continue
-		}
-		if out.Crawls++; out.Crawls == 1 {
-			out.Points, out.Hits = x.Points, make([]float64, len(x.Points))
-		}
-		for i, h := range x.Hits {
-			out.Hits[i] += (h - out.Hits[i]) / float64(out.Crawls)
+		for i, n := range out.Points {
+			out.Hits[i] += hitsAt(x, n) / float64(len(of))
 		}
 	}
 	return out, nil
+}
+
+// last is the greatest of ascending points, 0 of none.
+func last(points []int) int {
+	if len(points) == 0 {
+		return 0
+	}
+	return points[len(points)-1]
+}
+
+// hitsAt is what a crawl had found after n pages, or at its last point before: a crawl that ended
+// earlier than others keeps what it had.
+func hitsAt(x eval.Cell, n int) float64 {
+	i, at := slices.BinarySearch(x.Points, n)
+	if !at {
+		i--
+	}
+	if i < 0 {
+		return 0
+	}
+	return x.Hits[i]
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/eval"
 )
 
 // The curve of a strategy is the mean over the repeats of a topic, from near seeds; a name that several webs have, that
@@ -41,6 +43,17 @@ func TestReadCurves(t *testing.T) {
 		}
 	}
 	c.cells = slices.Clone(c.cells)
+	// A crawl that ended after a point keeps what it had found by then.
+	of := func(x eval.Cell) bool { return x.Topic == "bees" }
+	i := slices.IndexFunc(c.cells, of)
+	whole := c.cells[i]
+	n := slices.Index(whole.Points, 28) + 1
+	c.cells[i].Points, c.cells[i].Hits = whole.Points[:n], whole.Hits[:n]
+	got, err := c.Of("bees")
+	if end := len(got.Hits) - 1; err != nil || got.Crawls != 2 || got.Points[end] != 40 || got.Hits[end] != 3.5 {
+		t.Errorf("one of two crawls ended after 28 pages: %+v, %v", got, err)
+	}
+	c.cells[i] = whole
 	c.cells[0].Web = "meadow"
 	if _, err := c.Of(c.cells[0].Topic); err == nil || !strings.Contains(err.Error(), "on meadow and tree: give the crawl the name meadow/") {
 		t.Errorf("a topic of two webs: %v", err)

@@ -486,6 +486,10 @@ func (g *group) simulateWith(ctx context.Context, key eval.Key, s Scorer, listen
 	if g.ofKinds() {
 		o.Types = g.kinds().Types()
 	}
+	parse, err := g.w.parsing()
+	if err != nil {
+		return simulation{err: err}
+	}
 	var res sim.Result
 	if t := s.Together; t != nil {
 		o.Workers = cmp.Or(t.Fetches, o.Workers)
@@ -514,7 +518,7 @@ func (g *group) simulateWith(ctx context.Context, key eval.Key, s Scorer, listen
 	if mode == sim.Drop {
 		rec.LeftOut(res.Outside)
 	}
-	return simulation{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse), model: m.model}
+	return simulation{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, parse), model: m.model}
 }
 
 // chance is the seed of a repeat.

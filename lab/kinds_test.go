@@ -9,7 +9,21 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/pool"
 )
+
+// A lab with documents gives no pool, as readers are shown pages in HTML.
+func TestNoPoolOfDocuments(t *testing.T) {
+	dir := t.TempDir()
+	f := read(t, "webs: [{path: "+library(t)+", budgets: [9]}]\nscorers: [breadth-first]\njudges: [topic]\ntopic: {want: documents}\nkeep-runs: true\n")
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := DrawPool(t.Context(), []string{dir}, PoolOptions{DrawOptions: pool.DrawOptions{Pages: 4, Top: 2}})
+	if err == nil || !strings.Contains(err.Error(), "topic.want: documents") || !strings.Contains(err.Error(), "leave these keys out") {
+		t.Errorf("a pool of documents: %v", err)
+	}
+}
 
 // library is a web of documents: a page leads to a report and a table, a feed to another report,
 // and a sitemap, which robots.txt names, to one that no page names. One report cannot be read.

@@ -325,7 +325,7 @@ func TestLabRefuses(t *testing.T) {
 	unseeded := small(t)
 	edit(t, filepath.Join(unseeded, "web.yaml"), "http://a.example/1\n", "http://a.example/100\n")
 	f := read(t, "webs:\n  - {path: "+unseeded+", topics: [bees], budgets: [10]}\nscorers: [breadth-first]\n")
-	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "lab.yaml:2: topic bees: none of its 1 seeds is in the record") {
+	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "lab.yaml:2: topic bees: of its 1 seed none is in the record") {
 		t.Errorf("seeds that are not recorded: %v", err)
 	}
 	f = read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
@@ -380,8 +380,8 @@ func TestNotesOnWhatIsNotRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"tree/cars: 1 of 4 seeds are not in the record, such as http://a.example/500.",
-		"tree/cars: 1 of 3 examples have no page in the record, such as http://a.example/900, and are shown to no strategy.",
+		"tree/cars: 1 of 4 seeds is not in the record, such as http://a.example/500.",
+		"tree/cars: 1 of 3 examples has no page in the record, such as http://a.example/900, and is shown to no strategy.",
 	} {
 		if !slices.Contains(told, want) || !slices.Contains(r.Rules, want) {
 			t.Errorf("not told: %s\nbut %q", want, told)

@@ -10,6 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -131,7 +132,7 @@ func (s Scorer) labelNote() string {
 	if l.Ask == "random" {
 		asked = "one at random"
 	}
-	note := fmt.Sprintf("is told of a page whether it is relevant, of %s, after every %d pages, %d times in all", asked, l.every(), l.Count)
+	note := fmt.Sprintf("is told of a page whether it is relevant, of %s, after every %s, %s in all", asked, terminal.Count(l.every(), "page"), terminal.Count(l.Count, "time"))
 	if l.More {
 		note += ", and of relevant ones that more like them are wanted"
 	}

@@ -86,6 +86,9 @@ func (d *poolDraw) add(ctx context.Context, dir string) error {
 	if !f.KeepRuns {
 		return fmt.Errorf("%s: the lab kept no runs: put keep-runs: true into its file and run it again", filepath.Join(dir, labFile))
 	}
+	if f.ofKinds() {
+		return fmt.Errorf("%s: %s Readers are shown pages in HTML, and the links of these alone were followed to draw a pool: leave these keys out of its file and run it again into another folder, or give the web a truth, one address a line, as the guide has it (waggle help documents)", filepath.Join(dir, labFile), f.kindsNote())
+	}
 	runs, err := readRuns(dir)
 	if err != nil {
 		return err

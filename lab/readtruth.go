@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/eval/silver"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -171,12 +172,13 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 				relevant++
 			}
 		}
-		w.notes = append(w.notes, fmt.Sprintf("%s: of %d pages that count, readers found %d among the %d that they graded, and the classifier %d.", k, len(truth), len(truth)-relevant, len(grades), relevant))
+		w.notes = append(w.notes, fmt.Sprintf("%s: of %s that count, readers found %d among the %d that they graded, and the classifier %d.", k, terminal.Count(len(truth), "page"), len(truth)-relevant, len(grades), relevant))
 	} else if len(grades) < len(x.Pages) {
-		w.notes = append(w.notes, fmt.Sprintf("%s: %d of %d pages to read have no grade yet.", k, len(x.Pages)-len(grades), len(x.Pages)))
+		w.notes = append(w.notes, fmt.Sprintf("%s: %s to read %s no grade yet.", k, outOf(len(x.Pages)-len(grades), len(x.Pages), "page"), agreeing(len(x.Pages)-len(grades), "has", "have")))
 	}
 	if len(truth) == 0 {
-		return nil, fmt.Errorf("of its %d pages that were read none counts, from grade %d: read more of its %d pages with waggle lab read %s, or name other topics by topics: of this web", len(grades), f.Grade, len(x.Pages), f.Pool)
+		return nil, fmt.Errorf("of its %s that %s read none counts, from grade %d: read more of its %s with waggle lab read %s, or name other topics by topics: of this web",
+			terminal.Count(len(grades), "page"), agreeing(len(grades), "was", "were"), f.Grade, terminal.Count(len(x.Pages), "page"), f.Pool)
 	}
 	w.grades[t.Name] = grades
 	w.truths[t.Name] = sum + uint64(f.Grade)
@@ -233,7 +235,7 @@ func (w *labWeb) shownPages(f *File, p *readPool, t corpus.Topic, truth map[web.
 	}
 	w.bad[t.Name] = w.badExamples(f, t, old, truth)
 	if len(w.bad[t.Name]) < f.BadExamples {
-		return t, fmt.Errorf("bad-examples: there are only %d pages that are not about it", len(w.bad[t.Name]))
+		return t, fmt.Errorf("bad-examples: it has only %s not about it", terminal.Count(len(w.bad[t.Name]), "page"))
 	}
 	return t, nil
 }
@@ -386,7 +388,7 @@ func (f *File) readRules() (out []string) {
 		out = append(out, fmt.Sprintf("Ground truth is what readers found by reading: a page counts that is %s about the topic. Pages that nobody read count by estimate, by the share of relevant pages among those read of their stratum; beside estimates stand the bounds, if none and if all of them were relevant.", counts))
 	}
 	if f.Hops > 0 && f.Truth == ofRead {
-		out = append(out, fmt.Sprintf("Seeds were chosen by their distance to pages that readers found to count. A page that nobody read may count too, and may be nearer: so %d links is the largest possible distance of a seed, and not always the true one.", f.Hops))
+		out = append(out, fmt.Sprintf("Seeds were chosen by their distance to pages that readers found to count. A page that nobody read may count too, and may be nearer: so %s is the largest possible distance of a seed, and not always the true one.", terminal.Count(f.Hops, "link")))
 	}
 	if f.Examples == ofRead {
 		out = append(out, "Examples and negative examples were chosen from pages that were read; they are hits for no strategy.")

@@ -202,7 +202,7 @@ func TestTruthReadHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range []string{"A page that nobody read may count too, and may be nearer", "drawn from those whose nearest page that readers found to count is exactly 1 links away"} {
+		for _, s := range []string{"A page that nobody read may count too, and may be nearer", "drawn from those whose nearest page that readers found to count is exactly 1 link away"} {
 			if strings.Contains(string(b), s) != want {
 				t.Errorf("%q: the report holds %q: %v", truth, s, !want)
 			}

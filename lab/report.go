@@ -12,6 +12,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -193,10 +194,10 @@ func (f *File) rules() []string {
 	}
 	for _, s := range f.Scorers {
 		if s.Queue > 0 {
-			notes = append(notes, fmt.Sprintf("%s keeps the best %d links that wait, and the others leave.", s.label(), s.Queue))
+			notes = append(notes, fmt.Sprintf("%s keeps the best %s, and the others leave.", s.label(), terminal.Count(s.Queue, "waiting link")))
 		}
 		if s.HostPages > 0 {
-			notes = append(notes, fmt.Sprintf("%s fetches %d pages from one host at most.", s.label(), s.HostPages))
+			notes = append(notes, fmt.Sprintf("%s fetches %s from one host at most.", s.label(), terminal.Count(s.HostPages, "page")))
 		}
 		if n := s.basisNote(); n != "" {
 			notes = append(notes, s.label()+" "+n+".")
@@ -211,7 +212,7 @@ func (f *File) rules() []string {
 		if f.Truth == ofRead {
 			relevant = "page that readers found to count"
 		}
-		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest %s is exactly %d links away", relevant, f.Hops)
+		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest %s is exactly %s away", relevant, terminal.Count(f.Hops, "link"))
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", seeds, f.Repeats))
 	switch {
@@ -227,7 +228,20 @@ func (f *File) rules() []string {
 		notes = append(notes, "What pages ask for in nofollow and noindex is disregarded: the record is asked, and not the sites.")
 	}
 	if n := f.Network; n.Workers > 1 || n.Delay > 0 || n.Median > 0 {
-		notes = append(notes, fmt.Sprintf("Simulated network: %d workers, %v between requests to a host, latency %v (spread %v).", max(1, n.Workers), n.Delay, n.Median, n.Spread))
+		notes = append(notes, fmt.Sprintf("Simulated network: %s, %v between requests to a host, latency %v (spread %v).", terminal.Count(max(1, n.Workers), "worker"), n.Delay, n.Median, n.Spread))
 	}
 	return notes
+}
+
+// outOf is "1 of 1 page" or "1 of 2 pages".
+func outOf(n, all int, what string) string {
+	return terminal.Number(n) + " of " + terminal.Count(all, what)
+}
+
+// agreeing is the form of a verb that goes with a number.
+func agreeing(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

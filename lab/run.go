@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
@@ -203,7 +205,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 func (r *runner) groups(webs []*labWeb) (groups []*group) {
 	r.facts.Clock = clock
 	if r.pool != nil {
-		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, r.pool.given))
+		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %s.", r.pool.Revision, terminal.Count(r.pool.given, "label")))
 	}
 	if r.ofKinds() {
 		r.facts.Notes = append(r.facts.Notes, r.kindsNote())
@@ -266,15 +268,21 @@ func (f *File) keep(dir string) ([]byte, error) {
 func hashText(b []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(b)) }
 
 // hashProgram hashes this program: results of another one are not taken for
-// its own.
-func hashProgram() (uint64, error) {
+// its own. The file is read once: it is as large as all that waggle is linked with.
+var hashProgram = sync.OnceValues(func() (uint64, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}
-	b, err := os.ReadFile(path)
-	return xxh3.Hash(b), err
-}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	h := xxh3.New()
+	_, err = io.Copy(h, f)
+	return h.Sum64(), err
+})
 
 // thesaurus opens the lab's thesaurus. A scorer that needs one is refused without.
 func (f *File) thesaurus() (score.Thesaurus, error) {
@@ -336,16 +344,16 @@ func (r *runner) drawDistant(ctx context.Context, groups []*group) (kept []*grou
 		if len(g.seedsAtHops()) > 0 {
 			kept = append(kept, g)
 		} else if id := g.id(); g.fold.name == "" {
-			return nil, job.Mistake{Err: fmt.Errorf("%s: no page of %s is exactly %d links from the nearest relevant page of %s: choose other hops, or name other topics: for this web", r.at("hops"), id.Web, r.Hops, id.Topic)}
+			return nil, job.Mistake{Err: fmt.Errorf("%s: no page of %s is exactly %s from the nearest relevant page of %s: choose other hops, or name other topics: for this web", r.at("hops"), id.Web, terminal.Count(r.Hops, "link"), id.Topic)}
 		} else if g.repeat == 0 {
-			r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s is left out: there no page is exactly %d links from the nearest relevant one.", id.Web, id.Topic, r.Hops))
+			r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s is left out: there no page is exactly %s from the nearest relevant one.", id.Web, id.Topic, terminal.Count(r.Hops, "link")))
 		}
 		if i+1 == len(groups) || groups[i+1].w != g.w {
 			g.w.release()
 		}
 	}
 	if len(kept) == 0 {
-		return nil, job.Mistake{Err: fmt.Errorf("%s: nowhere is a page exactly %d links from the nearest relevant one: choose other hops", r.at("hops"), r.Hops)}
+		return nil, job.Mistake{Err: fmt.Errorf("%s: nowhere is a page exactly %s from the nearest relevant one: choose other hops", r.at("hops"), terminal.Count(r.Hops, "link"))}
 	}
 	return kept, nil
 }

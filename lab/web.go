@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/spelling"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
@@ -56,7 +57,9 @@ type labWeb struct {
 	read  bool
 	pages *corpus.Pages
 	links *train.Backlinks // nil until a model is taught
-	parse time.Duration    // that parsing a page takes, mean of a sample
+
+	parsed bool          // parse was measured
+	parse  time.Duration // that parsing a page takes, mean of a sample
 }
 
 // open reads the parsed pages, and makes their file if there is none.
@@ -82,11 +85,20 @@ func (w *labWeb) load(ctx context.Context, r *runner) error {
 	if w.pages, err = w.open(ctx, r); err != nil {
 		return err
 	}
-	if w.parse, err = parseTime(w.Web, w.parser); err != nil {
-		return err
-	}
 	w.read = true
 	return nil
+}
+
+// parsing is the time that parsing a page takes, measured once, when a crawl is first simulated.
+func (w *labWeb) parsing() (time.Duration, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var err error
+	if !w.parsed {
+		w.parse, err = parseTime(w.Web, w.parser)
+		w.parsed = err == nil
+	}
+	return w.parse, err
 }
 
 // backlinks reads the web backwards, once.
@@ -224,7 +236,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		return fail("%v", err)
 	}
 	if n, top := w.Count().Pages, spec.Budgets[len(spec.Budgets)-1]; top > n {
-		return fail("a budget of %d pages on a web of %d: give the web budgets: of its own", top, n)
+		return fail("a budget of %s on a web of %d: give the web budgets: of its own", terminal.Count(top, "page"), n)
 	}
 	return out, nil
 }
@@ -250,7 +262,7 @@ func (w *labWeb) add(f *File, read *readPool, t corpus.Topic) error {
 		return fmt.Errorf("none of its %d relevant addresses is in the record", len(truth))
 	}
 	if recorded < len(truth) {
-		w.notes = append(w.notes, fmt.Sprintf("%s/%s: %d of %d relevant addresses are not in the record, such as %s.", w.Name, t.Name, len(truth)-recorded, len(truth), absent(w.Web, t.Truth, truth)))
+		w.notes = append(w.notes, fmt.Sprintf("%s/%s: of %d relevant addresses %d %s not in the record, such as %s.", w.Name, t.Name, len(truth), len(truth)-recorded, agreeing(len(truth)-recorded, "is", "are"), absent(w.Web, t.Truth, truth)))
 	}
 	if slices.Contains(f.Seeds, "far") && len(t.SeedsFar) == 0 {
 		return errors.New("it has no far seeds")
@@ -262,13 +274,13 @@ func (w *labWeb) add(f *File, read *readPool, t corpus.Topic) error {
 	if gone := unrecorded(w.Web, seeds, 399); f.Hops > 0 {
 		// Its seeds are drawn from the record.
 	} else if len(gone) == len(seeds) {
-		return fmt.Errorf("none of its %d seeds is in the record: no crawl can start", len(seeds))
+		return fmt.Errorf("of its %s none is in the record: no crawl can start", terminal.Count(len(seeds), "seed"))
 	} else if len(gone) > 0 {
-		w.notes = append(w.notes, fmt.Sprintf("%s/%s: %d of %d seeds are not in the record, such as %s.", w.Name, t.Name, len(gone), len(seeds), gone[0]))
+		w.notes = append(w.notes, fmt.Sprintf("%s/%s: %s %s not in the record, such as %s.", w.Name, t.Name, outOf(len(gone), len(seeds), "seed"), agreeing(len(gone), "is", "are"), gone[0]))
 	}
 	// Where the web is parted, the examples are others.
 	if gone := unrecorded(w.Web, t.Examples, 299); len(gone) > 0 && spec.Train == nil {
-		w.notes = append(w.notes, fmt.Sprintf("%s/%s: %d of %d examples have no page in the record, such as %s, and are shown to no strategy.", w.Name, t.Name, len(gone), len(t.Examples), gone[0]))
+		w.notes = append(w.notes, fmt.Sprintf("%s/%s: %s %s no page in the record, such as %s, and %s shown to no strategy.", w.Name, t.Name, outOf(len(gone), len(t.Examples), "example"), agreeing(len(gone), "has", "have"), gone[0], agreeing(len(gone), "is", "are")))
 	}
 	w.topics = append(w.topics, t)
 	w.truth[t.Name] = truth

@@ -221,7 +221,9 @@ func TestOf(t *testing.T) {
 		want string
 	}{
 		{nil, model.MEMM, "a model of kind memm is needed: name the file that `waggle train model --kind memm` wrote"},
-		{f, model.MEMM, "the model is of kind crf and not memm: take the strategy of that name, or train one with `waggle train model --kind memm`"},
+		{f, model.MEMM, "the model is of kind crf and not memm: crawl by it with --scorer crf, or make another with `waggle train model --kind memm`"},
+		{&model.File{Kind: model.PathLearner}, model.MEMM, "the model is of kind paths and not memm: crawl by it with --scorer pathlearner, or make another with"},
+		{&model.File{Kind: model.Waggle}, model.MEMM, "crawl by it with --scorer waggle, or make another with"},
 		{&model.File{Kind: model.CRF}, model.CRF, "train it anew"},
 	} {
 		if _, err := model.Of[*model.Chain](c.f, c.kind); err == nil || !strings.Contains(err.Error(), c.want) {

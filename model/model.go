@@ -95,8 +95,8 @@ func Of[T Payload](f *File, kinds ...Kind) (T, error) {
 		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `%s` wrote", want, kinds[0].Command())
 	}
 	if !slices.Contains(kinds, f.Kind) {
-		return zero, fmt.Errorf("%s is of kind %s and not %s: take the strategy of that name, or train one with `%s`",
-			f.name(), f.Kind, want, kinds[0].Command())
+		return zero, fmt.Errorf("%s is of kind %s and not %s: crawl by it with --scorer %s, or make another with `%s`",
+			f.name(), f.Kind, want, f.Kind.Scorer(), kinds[0].Command())
 	}
 	p, ok := f.Payload.(T)
 	if !ok {
@@ -129,6 +129,14 @@ func (k Kind) payload() Payload {
 		return new(Weights)
 	}
 	return nil
+}
+
+// Scorer names the scorer that goes by models of the kind.
+func (k Kind) Scorer() string {
+	if k == PathLearner {
+		return "pathlearner"
+	}
+	return string(k)
 }
 
 // Command is the command that makes models of the kind.

@@ -98,3 +98,76 @@ func TestPairs(t *testing.T) {
 		t.Errorf("%d of %d copies are told, and %d others: want 85 and 2", right, are, told-right)
 	}
 }
+
+// Of the pages of recorded webs, in the order of the record, nearly all that are told to repeat
+// another have most of their sequences of three words in common with it.
+func TestTold(t *testing.T) {
+	long.TestOfAll(t, "parses 29,000 pages of three recorded webs")
+	pages, told, few := 0, 0, 0
+	for _, name := range []string{"departments", "campus", "manuals"} {
+		kept, looked := map[string][]byte{}, 0
+		index := nearcopy.NewIndex(func(name string) ([]byte, error) { return kept[name], nil }, func(name string, value []byte) { kept[name] = value })
+		words := map[string]string{} // of the pages that were not told, in their order
+		half := func(string) bool { looked++; return looked <= 15_000 }
+		parser := parse.New(parse.Options{Analyzer: parse.NewAnalyzer()})
+		recorded.EachPage(t, name, half, func(page recorded.Page) {
+			u, err := web.Parse(page.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := parser.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {page.Type}}, Body: []byte(page.Body)})
+			if err != nil {
+				return // it is of another type
+			}
+			pages++
+			s := nearcopy.Of(p)
+			of, found, err := index.Find(u, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all strings.Builder
+			for _, l := range p.Leaves {
+				all.WriteString(l.Text + " ")
+			}
+			text := all.String()
+			if !found {
+				words[u.String()] = text
+				if err := index.Add(u, s); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			told++
+			if r := common(text, words[of.URL.String()]); r < .8 {
+				few++
+				t.Logf("%.2f of the sequences: %s %s", r, u, of.URL)
+			}
+		})
+	}
+	t.Logf("%d of %d pages are near-copies, %d with less than .8 of their sequences of words in common", told, pages, few)
+	if told < pages/100 || few > told/20 {
+		t.Errorf("%d of %d pages are told, %d of them unlike what they repeat", told, pages, few)
+	}
+}
+
+// common is the share of the sequences of three words that two texts have in common.
+func common(a, b string) float64 {
+	sequences := func(s string) map[[3]string]bool {
+		set, f := map[[3]string]bool{}, strings.Fields(strings.ToLower(s))
+		for i := 0; i+3 <= len(f); i++ {
+			set[[3]string(f[i:i+3])] = true
+		}
+		return set
+	}
+	x, y := sequences(a), sequences(b)
+	both := 0
+	for s := range x {
+		if y[s] {
+			both++
+		}
+	}
+	if all := len(x) + len(y) - both; all > 0 {
+		return float64(both) / float64(all)
+	}
+	return 1
+}

@@ -290,10 +290,21 @@ func (p *Parser) Tree(r *web.Response, maxTags int) (root *html.Node, cut bool, 
 	return tree(page, bounded(page, text, maxTags)), page.Truncated, nil
 }
 
-// Document is the document in r as HTML; nil where it is a page, or none of Parse.
-func (p *Parser) Document(r *web.Response) (*Document, error) {
-	mediaType, label := contentType(r)
-	return p.document(r, mediaType, label)
+// Shown is what a response is shown by, in UTF-8: HTML, or else plain text. A page is as it was
+// rendered where it was, a plain text as it was sent, and any other document is the HTML that is
+// made of it. The error is that of Parse.
+func (p *Parser) Shown(r *web.Response) (src string, isHTML bool, err error) {
+	r = r.Rendered()
+	s, err := p.source(r)
+	if err != nil {
+		return "", false, err
+	}
+	if s.mediaType == "text/plain" {
+		_, label := contentType(r)
+		s.text, _ = decode(r.Body, label, false) // its lines, which the HTML made of it lays out anew
+		s.isHTML = false
+	}
+	return string(s.text), s.isHTML, nil
 }
 
 func (p *Parser) document(r *web.Response, mediaType, label string) (*Document, error) {

@@ -35,6 +35,10 @@
 // a time. A browser that does not answer is killed, and the next page has another. Where the
 // browser, or its process for the page, is gone before the page was shown, such as by a
 // system that is short of memory, the page is given to another browser, mostTries times in all.
+//
+// Where no browser starts, pages are not rendered. It is tried again with the first page after a
+// pause, which doubles from firstPause to longestPause, mostStarts times in a row; but not where the
+// system refuses the sandbox.
 package render
 
 import (
@@ -149,8 +153,11 @@ type Pool struct {
 	cache *cache
 
 	mu     sync.Mutex
-	way    int   // of ways, that worked last
-	failed error // why there is no browser
+	way    int       // of ways, that worked last
+	failed error     // why there is no browser; nil = there is one, or none was needed yet
+	starts int       // in a row that failed
+	next   time.Time // before which none is started; zero where failed is for good
+	untold bool      // the user does not know of failed yet
 }
 
 // slot is the place of a browser.
@@ -231,6 +238,7 @@ func (p *Pool) Render(ctx context.Context, r *web.Response, priority float64) (*
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
+			p.tell()
 			if before != nil {
 				return before, nil
 			}
@@ -261,8 +269,15 @@ type way struct{ offline, unsandboxed bool }
 // ways are all, the best first.
 var ways = []way{{offline: true}, {}, {offline: true, unsandboxed: true}, {unsandboxed: true}}
 
-// ready has a browser in the slot that answers. A pool that cannot start one does not
-// try again.
+// Bounds of how often a browser is started that does not start.
+const (
+	firstPause   = 10 * time.Second
+	longestPause = time.Hour
+	mostStarts   = 12 // in a row
+)
+
+// ready has a browser in the slot that answers. The error says why none starts, or that it is not
+// tried again yet.
 func (p *Pool) ready(ctx context.Context, s *slot) error {
 	if s.browser != nil && !hasEnded(s.browser) {
 		return nil
@@ -273,33 +288,83 @@ func (p *Pool) ready(ctx context.Context, s *slot) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failed != nil {
+	if p.failed != nil && (p.next.IsZero() || p.o.Clock.Now().Before(p.next)) {
 		return p.failed
 	}
+	b, err := p.first(ctx, s)
+	if ctx.Err() != nil {
+		if err == nil {
+			b.Kill()
+		}
+		return ctx.Err()
+	}
+	if err == nil {
+		if p.failed != nil {
+			p.o.Note("the browser starts now: pages that scripts make are rendered from here on")
+		}
+		s.browser, s.pages = b, 0
+		p.failed, p.starts, p.next = nil, 0, time.Time{}
+		return nil
+	}
+	p.failed, p.next, p.untold = err, time.Time{}, true
+	p.starts++
+	if !errors.Is(err, devtools.ErrSandbox) && p.starts < mostStarts {
+		p.next = p.o.Clock.Now().Add(p.pause())
+	}
+	return err
+}
+
+// pause is how long no browser is started after as many starts in a row that failed. p.mu is held.
+func (p *Pool) pause() time.Duration { return min(firstPause<<(p.starts-1), longestPause) }
+
+// tell says once of each start that failed what comes of it.
+func (p *Pool) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.untold {
+		return
+	}
+	p.untold = false
+	note := "no browser starts, so pages that scripts make are taken as they are sent: " + p.failed.Error()
+	switch {
+	case !p.next.IsZero():
+		note += fmt.Sprintf(". It is tried again in %v", p.pause())
+	case p.starts == mostStarts:
+		note += fmt.Sprintf(". It was tried %d times and is not tried again in this run", mostStarts)
+	}
+	p.o.Note(note)
+}
+
+// first starts a browser in the first way that works, from the one on that worked last.
+func (p *Pool) first(ctx context.Context, s *slot) (*devtools.Browser, error) {
 	var refused error // the sandbox, by the system
-	for ; p.way < len(ways); p.way++ {
-		w := ways[p.way]
+	for way := p.way; way < len(ways); way++ {
+		w := ways[way]
 		if w.unsandboxed && !p.o.Unsandboxed {
 			break
 		}
 		b, err := p.start(ctx, s, w)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, devtools.ErrSandbox) && !errors.Is(err, devtools.ErrOffline) {
+			// On a busy machine one may end at its start by chance, and the next way confines it less.
+			b, err = p.start(ctx, s, w)
+		}
 		switch {
 		case err == nil:
-			s.browser, s.pages = b, 0
-			return nil
+			p.way = way
+			return b, nil
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return nil, ctx.Err()
 		case errors.Is(err, devtools.ErrSandbox):
 			refused = err
 		case refused == nil && !errors.Is(err, devtools.ErrOffline):
 			refused = err
 		}
 	}
-	if p.failed = refused; errors.Is(refused, devtools.ErrSandbox) {
-		p.failed = fmt.Errorf("%w. Crawl as a user that is not root, on a system that allows user name spaces; "+
+	if errors.Is(refused, devtools.ErrSandbox) {
+		return nil, fmt.Errorf("%w. Crawl as a user that is not root, on a system that allows user name spaces; "+
 			"or, where the machine or the container has nothing to lose, permit it with fetch.unsandboxed in the job file, or --unsandboxed", refused)
 	}
-	return p.failed
+	return nil, refused
 }
 
 // start starts a browser for a slot.

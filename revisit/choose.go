@@ -45,14 +45,14 @@ const (
 // more often than they are visited is too low; the order is not hurt by that where all are
 // visited alike.
 //
-// What sitemaps and feeds said after its last visit changes the probability: see crawl.Word and
+// What sitemaps and feeds said after its last visit changes the probability: see crawl.DateWeight and
 // Words. They go first, as what they tell changes which pages are asked for: those with the most
 // dated entries, up to a tenth of the budget.
 //
 // A page that is no more, or has moved, is not asked for, nor is one whose last three
 // visits failed; a link to it may bring it back.
 func Choose(known []collection.Known, now time.Time, pages int) {
-	rates, words := ratesOf(known), Words(known)
+	rates, weights := ratesOf(known), DateWeights(known)
 	leads := leadsOf(known)
 	var order []int
 	for i := range known {
@@ -64,8 +64,8 @@ func Choose(known []collection.Known, now time.Time, pages int) {
 		// Where no time has passed all have the same chance to have changed, nearly none.
 		k.Chance = max(1e-9, -math.Expm1(-rates.of(k)*days(now.Sub(k.Last))))
 		chance := k.Chance
-		if changed, ok := crawl.Says(k.Said, k.Last, now); ok && changed {
-			chance = wordOf(words, k.URL.Host()).Chance(chance, true)
+		if changed, ok := crawl.ChangeTold(k.Said, k.Last, now); ok && changed {
+			chance = weightOf(weights, k.URL.Host()).Chance(chance, true)
 		}
 		k.Due = min(1, worthOf(k, leads)*chance)
 		order = append(order, i)
@@ -203,6 +203,6 @@ func Again(known []collection.Known, pages int) (a crawl.Again) {
 	slices.SortStableFunc(a.Due, byValue)
 	slices.SortStableFunc(a.Left, byValue)
 	a.Room = max(0, mostKnown(pages)-len(a.Due))
-	a.Words = Words(known)
+	a.DateWeights = DateWeights(known)
 	return a
 }

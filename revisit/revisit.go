@@ -94,8 +94,8 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 			k.Gone, k.To, k.Failed = time.Time{}, web.URL{}, 0
 			k.Entries, k.Said = e.Entries, ""
 			for _, d := range e.Dated {
-				if i, ok := at[d.URL]; ok && crawl.SpeaksFor(e.URL, d.URL) {
-					if changed, ok := crawl.Says(d.Changed, r.Known[i].Last, e.At.At); ok {
+				if i, ok := at[d.URL]; ok && crawl.Covers(e.URL, d.URL) {
+					if changed, ok := crawl.ChangeTold(d.Changed, r.Known[i].Last, e.At.At); ok {
 						claims[d.URL], r.told[d.URL] = changed, d.Changed
 					}
 				}

@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/setting"
@@ -120,15 +121,19 @@ func ModelOf(d Description) model.Kind {
 // Describe returns the description of that name: of this package, or of own, which are
 // those of a program.
 func Describe(name string, own ...Description) (Description, bool) {
-	return strategy.Find(name, Descriptions(), own)
+	return strategy.Find(name, descriptions(), own)
 }
 
 // Descriptions are the scorers of this package: first those with defaults of waggle,
 // then the presets, which have those of papers.
-func Descriptions() []Description {
+func Descriptions() []Description { return slices.Clone(descriptions()) }
+
+// descriptions are Descriptions, made once: every check of a job and every simulation looks
+// some of them up.
+var descriptions = sync.OnceValue(func() []Description {
 	list := scorers()
 	return append(list, presets(list)...)
-}
+})
 
 // after tells of a scorer that it begins to learn after so many pages as a setting says.
 func after(setting string) func(map[string]float64) (int, string) {

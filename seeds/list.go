@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse/document"
 	"github.com/waggle-crawler/waggle/teach/profile"
 	"github.com/waggle-crawler/waggle/web"
@@ -103,13 +104,13 @@ func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err 
 			file = filepath.Join(where, "Default", "Bookmarks")
 		}
 		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("%s holds no file Bookmarks of Chromium: name one, or a file that the browser has exported", where)
+			return nil, job.Mistake{Err: fmt.Errorf("%s holds no file Bookmarks of Chromium: name one, or a file that the browser has exported", where)}
 		}
 		where = file
 	}
 	in, err := os.Open(where)
 	if err != nil {
-		return nil, err
+		return nil, job.Mistake{Err: fmt.Errorf("%w: give a file that the browser has exported, or the folder of its profile", err)}
 	}
 	b, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if err = errors.Join(err, in.Close()); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -61,7 +62,8 @@ type Finder struct {
 
 	analyzer *text.Analyzer
 	found    map[web.URL]*Seed
-	relevant []*web.Page // judged so
+	relevant []*web.Page     // judged so
+	answers  []*web.Response // of the source that is asked, without their bodies
 }
 
 // Find asks sources and ranks what they give: relevant pages by their relevance, then
@@ -83,6 +85,7 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 				continue
 			}
 			asked = true
+			f.answers = nil
 			found, err := s.kind.find(ctx, f, s.Where, strings.Join(words, " "))
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -96,7 +99,7 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 			}
 			worked = worked || err == nil || len(found) > 0
 			if err == nil || len(found) > 0 {
-				f.Note(fmt.Sprintf("%s: %d pages", s, f.take(found, s.kind.Name)))
+				f.Note(fmt.Sprintf("%s: %s", s, terminal.Count(f.take(found, s.kind.Name), "page")))
 			}
 		}
 		if !asked {
@@ -126,9 +129,20 @@ const feedbackWords = 3
 // maxFound bounds how many pages are kept of all sources.
 const maxFound = 100_000
 
-// take keeps pages that are new, and returns how many these are.
+// take keeps pages that are new, and returns how many these are. Addresses that repeat what lets the
+// user in are left out, and that is noted.
 func (f *Finder) take(found []Seed, source string) (n int) {
+	telling := 0
+	defer func() {
+		if telling > 0 {
+			f.Note(fmt.Sprintf("%s: %s left out: %s", source, terminal.Count(telling, "address"), web.ReasonTelling.Meaning()))
+		}
+	}()
 	for _, s := range found {
+		if slices.ContainsFunc(f.answers, func(r *web.Response) bool { return r.Tells(s.URL) }) {
+			telling++
+			continue
+		}
 		if f.found[s.URL] != nil || len(f.found) >= maxFound {
 			continue
 		}
@@ -190,7 +204,8 @@ func (f *Finder) judge(ctx context.Context) error {
 			f.Note(fmt.Sprintf("left out as not relevant, %.2f: %s", v.Relevance, event.Line(s.URL.String())))
 		}
 		if s.Title == "" {
-			s.Title = event.Line(p.Title)
+			shown, _ := r.WithoutTelling(p)
+			s.Title = event.Line(shown.Title)
 		}
 		if v.Relevant {
 			f.relevant = append(f.relevant, p)

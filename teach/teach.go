@@ -319,12 +319,17 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Click) *view
 	v := &view{url: u, from: from, link: l}
 	r, err := follow(ctx, s.Fetcher, u)
 	var page *web.Page
+	var shown string
+	var isHTML bool
 	if err == nil {
 		if v.url = r.URL; v.url != u {
 			v.link.Via = u
 		}
 		if r.Status/100 == 2 {
 			page, err = s.Parser.Parse(r)
+		}
+		if page != nil {
+			shown, isHTML, err = s.Parser.Shown(r)
 		}
 	}
 	var failure *web.Failure
@@ -348,8 +353,8 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Click) *view
 		v.Page = harmless.Options{
 			LinkPath:     func(k int) string { return fmt.Sprintf("/page/%s/%d/%d", s.Cap, v.number, k) },
 			ResourcePath: func(k int) string { return fmt.Sprintf("/load/%s/%d/%d", s.Cap, v.number, k) },
-			Styles:       s.Resources != nil, Images: s.Images && s.Resources != nil, Canon: s.Canon, Has: s.Has,
-		}.Show(page, harmless.Decode(page, r.Body))
+			Styles:       s.Resources != nil, Images: s.Images && s.Resources != nil, Canon: s.Canon, Has: s.Has, Plain: !isHTML,
+		}.Show(page, shown)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,11 +90,7 @@ func Fit(ctx context.Context, kind model.Kind, g *Graph, sequences []Sequence, o
 	fitters := Fitters()
 	i := slices.IndexFunc(fitters, func(f Fitter) bool { return f.Kind == kind })
 	if i < 0 {
-		var names []string
-		for _, f := range fitters {
-			names = append(names, string(f.Kind))
-		}
-		return nil, fmt.Errorf("no kind of model is called %q; there are: %s", kind, strings.Join(names, ", "))
+		return nil, unfitted(kind)
 	}
 	f := fitters[i]
 	o, err := f.options(o)
@@ -129,6 +125,19 @@ func Fit(ctx context.Context, kind model.Kind, g *Graph, sequences []Sequence, o
 	maps.Copy(p.Texts, own.Texts)
 	file.Kind, file.Provenance = kind, p
 	return file, nil
+}
+
+// unfitted says of a kind that cannot be fitted how its models are made, or which kinds there are.
+func unfitted(kind model.Kind) error {
+	if slices.Contains(model.Kinds(), kind) {
+		return fmt.Errorf("models of kind %s are made of crawls that have ended, and not of a graph: take `%s`", kind, kind.Command())
+	}
+	var names []string
+	for _, f := range Fitters() {
+		names = append(names, string(f.Kind))
+	}
+	return fmt.Errorf("no kind of model is called %q; there are: %s; and %s, which `%s` and `%s` make of crawls", kind, strings.Join(names, ", "),
+		model.Apprentice+" and "+model.Waggle, model.Apprentice.Command(), model.Waggle.Command())
 }
 
 // options puts the defaults in force and checks what is given.
@@ -209,12 +218,4 @@ func sum(counts []int) (n int) {
 		n += c
 	}
 	return n
-}
-
-// ScorerOf names the scorer that goes by models of a kind.
-func ScorerOf(k model.Kind) string {
-	if k == model.PathLearner {
-		return "pathlearner"
-	}
-	return string(k)
 }

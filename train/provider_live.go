@@ -76,7 +76,9 @@ func (l *Live) learn(r *web.Response) {
 	}
 	var p *web.Page
 	if r.Status >= 200 && r.Status < 300 && len(r.Body) > 0 {
-		p, _ = l.parse.Parse(r) // what is no document is no page
+		if p, _ = l.parse.Parse(r); p != nil { // what is no document is no page
+			p, _ = r.WithoutTelling(p)
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -204,6 +204,8 @@ func TestFitErrors(t *testing.T) {
 		says string
 	}{
 		{"svm", g, list, FitOptions{}, `no kind of model is called "svm"; there are: crf, memm`},
+		{"svm", g, list, FitOptions{}, "apprentice and waggle, which `waggle train apprentice` and `waggle train weights` make of crawls"},
+		{"waggle", g, list, FitOptions{}, "models of kind waggle are made of crawls that have ended, and not of a graph: take `waggle train weights`"},
 		{"crf", g, nil, FitOptions{}, "no sequence of two pages"},
 		{"crf", one, sample(t, one, SequenceOptions{}), FitOptions{}, "have the same state"},
 		{"crf", g, list, FitOptions{States: 1}, "1 states: give 2 to 50"},

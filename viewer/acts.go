@@ -245,8 +245,12 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, watch.Wrong{Err: err})
 		return
 	}
-	if why := c.Closed(); why != "" {
-		writeError(w, http.StatusConflict, errors.New(why))
+	why := c.Closed()
+	if why == "" && !c.Collection().Begun() {
+		why = c.Collection().JobFile() + " is missing, so that nothing can be told to the crawl: put it back"
+	}
+	if why != "" {
+		answer(w, nil, c.Why(watch.Conflict{Err: errors.New(why)}))
 		return
 	}
 	if err := errors.Join(c.checkUndo(a), c.checkLabel(a), c.checkAct(a)); err != nil {

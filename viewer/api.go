@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ func (s *Server) routes() []route {
 	return append(s.starts(), []route{
 		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []watch.State{}, serve: s.listCrawls},
 		{path: crawl1 + "state", line: "The figures of a crawl.", answer: watch.State{}, serve: of((*crawl).serveState)},
-		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(s.serveChanges)},
+		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events: each message holds what state answers, and as crawls how many there are to choose from.", kind: "text/event-stream", serve: s.of(s.serveChanges)},
 		{path: crawl1 + "workers", line: "The workers of a crawl that several do, as the one of this folder heard of them last; none of another crawl.", answer: workerList{}, serve: of((*crawl).serveWorkers)},
 		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
 		{path: crawl1 + "lab", line: "What breadth-first found in a lab (waggle open --lab) on the topic that the crawl is named by; without points, and with the reason, where that is not known.", answer: LabCurve{}, serve: s.of(s.serveLab)},
@@ -87,10 +88,10 @@ func (s *Server) newMux() *http.ServeMux {
 	m := http.NewServeMux()
 	for _, r := range s.routes() {
 		if r.serve != nil {
-			m.HandleFunc("GET "+r.path, r.checked())
+			m.HandleFunc("GET "+r.path, checked(r.params, r.serve))
 		}
 		if r.post != nil {
-			m.HandleFunc("POST "+r.path, r.post)
+			m.HandleFunc("POST "+r.path, checked(nil, r.post))
 		}
 	}
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -110,18 +111,32 @@ func (s *Server) of(serve func(*crawl, http.ResponseWriter, *http.Request)) http
 	}
 }
 
-// checked serves what asks for nothing that the route does not know: a parameter that
-// is misspelt would be passed over, and the answer taken for what was asked.
-func (r route) checked() http.HandlerFunc {
-	return func(w http.ResponseWriter, asked *http.Request) {
-		for _, name := range slices.Sorted(maps.Keys(asked.URL.Query())) {
-			if !slices.ContainsFunc(r.params, func(p param) bool { return p.name == name }) {
-				writeError(w, http.StatusBadRequest, fmt.Errorf("there is no parameter %q here; /api/openapi.json lists those there are", event.Line(name)))
-				return
-			}
+// checked serves what asks for nothing but these parameters, each once: one that is misspelt, given
+// twice or cannot be read would be passed over, and the answer taken for what was asked.
+func checked(params []param, serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := checkQuery(params, r.URL.RawQuery); err != nil {
+			writeError(w, http.StatusBadRequest, err)
+			return
 		}
-		r.serve(w, asked)
+		serve(w, r)
 	}
+}
+
+func checkQuery(params []param, query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return fmt.Errorf("the parameters cannot be read: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case !slices.ContainsFunc(params, func(p param) bool { return p.name == name }):
+			return fmt.Errorf("there is no parameter %q here; /api/openapi.json lists those there are", event.Line(name))
+		case len(values[name]) > 1:
+			return fmt.Errorf("the parameter %q is given %d times: give it once", event.Line(name), len(values[name]))
+		}
+	}
+	return nil
 }
 
 func answer(w http.ResponseWriter, got any, err error) {
@@ -132,6 +147,8 @@ func answer(w http.ResponseWriter, got any, err error) {
 		writeError(w, http.StatusBadRequest, err)
 	case errors.As(err, new(watch.Absent)):
 		writeError(w, http.StatusNotFound, err)
+	case errors.As(err, new(watch.Conflict)):
+		writeError(w, http.StatusConflict, err)
 	default:
 		writeError(w, http.StatusInternalServerError, err)
 	}
@@ -235,7 +252,8 @@ func (q *query) fail(err error) {
 
 func (s *Server) listCrawls(w http.ResponseWriter, _ *http.Request) {
 	list := []watch.State{}
-	for _, c := range s.all() {
+	crawls, _ := s.present()
+	for _, c := range crawls {
 		st, _ := c.State(time.Now())
 		list = append(list, st)
 	}
@@ -482,10 +500,10 @@ const (
 // changes is a message of serveChanges.
 type changes struct {
 	watch.State
-	Crawls int `json:"crawls"` // that are shown: when there are more, /api/crawls tells of them
+	Crawls int `json:"crawls"` // to choose from: when it changes, /api/crawls tells which
 }
 
-// serveChanges tells the state whenever it changes, and when there are further crawls, as
+// serveChanges tells the state whenever it changes, and when there are other crawls, as
 // server-sent events, until the asker leaves.
 func (s *Server) serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
@@ -497,8 +515,8 @@ func (s *Server) serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) 
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes each message on at once
 	for {
 		st, changed := c.State(time.Now())
-		all, more := s.shownCrawls()
-		b, err := json.Marshal(changes{st, all})
+		crawls, more := s.present()
+		b, err := json.Marshal(changes{st, len(crawls)})
 		if err != nil {
 			return
 		}

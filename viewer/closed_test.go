@@ -2,14 +2,19 @@ package viewer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/viewer/start"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
@@ -48,5 +53,87 @@ func TestFolderToRead(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "bees")); err == nil {
 		t.Error("a crawl has begun")
+	}
+}
+
+// A folder of one of several workers says that it goes on by a command, and which.
+func TestFolderOfSeveral(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	d := serve(t, col)
+	if _, b := d.ask("/api/crawls/1/state"); strings.Contains(string(b), `"joins"`) {
+		t.Errorf("of a crawl alone: %s", b)
+	}
+	if err := beOfSeveral(col); err != nil {
+		t.Fatal(err)
+	}
+	d.find("1").until(t, func(s *watch.State) bool {
+		return s.Joins == "it is of one of several workers, which goes on with the others: waggle crawl -o "+col.Dir()+" --resume --join ENGINE"
+	})
+}
+
+func beOfSeveral(col collection.Collection) error {
+	w, err := col.Lock()
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.BeOfSeveral(), w.Close())
+}
+
+// Screens on which something is switched off, and those of crawls that are not there, say why; they fit narrow and
+// wide windows, and can be read in both colour schemes.
+func TestClosedScreensInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := start.New(ctx, start.Options{Dir: dir, Note: func(string) {}})
+	t.Cleanup(func() { cancel(); s.Wait() })
+	closed, joined := crawled(t, bees(), "https://bees.test/"), crawledBy(t, "joined", "", bees(), "https://bees.test/")
+	whole := crawled(t, bees(), "https://bees.test/")
+	gone := collection.At(filepath.Join(dir, "gone"))
+	if err := errors.Join(beOfSeveral(joined), os.CopyFS(gone.Dir(), os.DirFS(whole.Dir()))); err != nil {
+		t.Fatal(err)
+	}
+	d := serveWith(t, Options{Start: s, Collections: []collection.Collection{closed, joined, gone}, Folders: []string{dir}, Writable: func(at string) error {
+		if at == joined.Dir() {
+			return nil
+		}
+		return &fs.PathError{Op: "write", Path: at, Err: os.ErrPermission}
+	}})
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector(".figures dd")`)
+	b.Eval(`void(location.hash = "#/3/now")`)
+	b.Until(`document.querySelector(".status")?.textContent.startsWith("ended")`)
+	if err := os.RemoveAll(gone.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	b.Until(`document.querySelector("[role=alert]")?.textContent.includes("does not hold the crawl any more") && document.querySelector("select").selectedOptions[0].textContent.startsWith("Gone: ")`)
+	for _, x := range []struct{ name, at, there string }{
+		{"gone", "#/3/now", `document.querySelector("[role=alert]#closed")?.textContent.includes("does not hold the crawl any more") && document.querySelector(".go-on")?.disabled && document.title === "Now – bees – waggle"`},
+		{"gone-steer", "#/3/steer", `document.querySelector(".steer") && ![...document.querySelectorAll(".steer button, .steer input, .steer select")].some(e => !e.matches(":disabled"))`},
+		{"closed-now", "#/1/now", `document.querySelector("#closed") && document.querySelector(".go-on")?.disabled`},
+		{"closed-pages", "#/1/pages", `document.querySelectorAll("table.pages tbody tr").length === 6`},
+		{"closed-page", "#/1/page?url=" + url.QueryEscape("https://bees.test/hive"), `document.querySelector(".way li")`},
+		{"closed-steer", "#/1/steer", `document.querySelector(".steer") && ![...document.querySelectorAll(".steer button, .steer input, .steer select")].some(e => !e.matches(":disabled"))`},
+		{"closed-collection", "#/1/collection", `document.querySelector(".forms li")`},
+		{"closed-start", "#/new/start", `document.querySelector(".start .notice")?.textContent.startsWith("No crawl can begin here")`},
+		{"joined", "#/2/now", `document.querySelector("#joins")?.textContent.includes("--resume --join ENGINE") && document.querySelector(".go-on")?.disabled`},
+		{"nowhere", "#/99/now", `document.querySelector("main h1")?.textContent === "There is no such crawl here" && !document.querySelector("nav") && document.querySelector("select").selectedOptions[0].textContent === "No such crawl"`},
+	} {
+		b.Eval(fmt.Sprintf(`void(location.hash = %q)`, x.at))
+		b.Until(x.there)
+		if options := b.Eval(`[...document.querySelectorAll("select option")].some(o => o.textContent.startsWith("Gone: "))`); !strings.HasPrefix(x.name, "gone") && options == "true" {
+			t.Errorf("%s: a crawl that is gone can be chosen", x.name)
+		}
+		for _, width := range []int{320, 1280, 3840} {
+			for _, dark := range []bool{false, true} {
+				b.Resize(width, 900, dark)
+				b.Until(`document.documentElement.scrollWidth <= innerWidth`)
+				b.Shoot(fmt.Sprintf("%s-%d-%v", x.name, width, dark))
+				if got := b.Eval(faint); got != "[]" {
+					t.Errorf("%s at %d (dark: %v) has text that is hard to read: %s", x.name, width, dark, got)
+				}
+			}
+		}
 	}
 }

@@ -69,8 +69,8 @@ func below(dir string, known map[string]bool) (found []collection.Collection, ot
 // take at most a two-hundredth of a processor, also in folders with thousands of others.
 const restAfterLook = 200
 
-// findMore shows crawls that begin in the folders, until ctx ends. A look reads the names in
-// them, and asks for one file in each that holds no crawl so far.
+// findMore shows crawls that begin in the folders, and none that are gone, until ctx ends. A look
+// reads the names in them, and asks for one file in each.
 func (s *Server) findMore(ctx context.Context) {
 	if len(s.folders) == 0 {
 		<-ctx.Done()
@@ -89,6 +89,13 @@ func (s *Server) lookForMore() {
 		known[c.at] = true
 	}
 	for _, dir := range s.folders {
+		if known[absolute(dir)] {
+			continue
+		}
+		if c, err := collection.Open(dir); err == nil { // it was empty, and somebody began one in it
+			s.add(c)
+			continue
+		}
 		found, _, err := below(dir, known)
 		if err != nil {
 			continue // it may come back
@@ -96,6 +103,30 @@ func (s *Server) lookForMore() {
 		for _, c := range found {
 			s.add(c)
 		}
+	}
+	s.lookForGone()
+}
+
+// lookForGone takes crawls whose folders are gone from those to choose from, and brings back
+// those that are there again. A crawl that was named by itself stays, and says what is wrong.
+func (s *Server) lookForGone() {
+	in := map[string]bool{}
+	for _, dir := range s.folders {
+		in[absolute(dir)] = true
+	}
+	gone := map[*crawl]bool{}
+	for _, c := range s.all() {
+		gone[c] = in[filepath.Dir(c.at)] && c.Gone()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	others := false
+	for c, is := range gone {
+		others = others || c.gone != is
+		c.gone = is
+	}
+	if others {
+		s.tellOthers()
 	}
 }
 

@@ -38,16 +38,16 @@ var damages = []struct {
 	{
 		name:  "the folder is removed while the page is open",
 		open:  func(col collection.Collection) error { return os.RemoveAll(col.Dir()) },
-		until: func(s *watch.State) bool { return s.Error != "" },
-		says: map[string][]string{"state": {`"pages":6`, "does not hold the crawl any more", "waggle open FOLDER"}, "list": {`"all":6`}, "page": {"404", "was the folder moved or removed?"},
+		until: func(s *watch.State) bool { return s.Error != "" && s.Closed != "" },
+		says: map[string][]string{"state": {`"pages":6`, "does not hold the crawl any more", "waggle open FOLDER", `"closed":"`}, "list": {`"all":6`}, "page": {"404", "was the folder moved or removed?"},
 			"body": {"404", "does not hold the crawl any more"}, "explain": {"404", "Put it back"}, "export": {"404", "Put it back"}, "tell": {"404", "Put it back"}, "job": {"404", "Put it back"},
 		},
 	},
 	{
 		name:  "the folder is moved while the page is open",
 		open:  func(col collection.Collection) error { return os.Rename(col.Dir(), col.Dir()+"-moved") },
-		until: func(s *watch.State) bool { return s.Error != "" },
-		says: map[string][]string{"state": {`"pages":6`, "does not hold the crawl any more", "waggle open FOLDER"}, "list": {`"all":6`}, "page": {"404", "was the folder moved or removed?"},
+		until: func(s *watch.State) bool { return s.Error != "" && s.Closed != "" },
+		says: map[string][]string{"state": {`"pages":6`, "does not hold the crawl any more", "waggle open FOLDER", `"closed":"`}, "list": {`"all":6`}, "page": {"404", "was the folder moved or removed?"},
 			"body": {"404", "does not hold the crawl any more"}, "explain": {"404", "Put it back"}, "export": {"404", "Put it back"}, "tell": {"404", "Put it back"}, "job": {"404", "Put it back"},
 		},
 	},
@@ -120,7 +120,8 @@ var damages = []struct {
 		name:   "the job file is missing",
 		before: func(col collection.Collection) error { return os.Remove(col.JobFile()) },
 		until:  func(s *watch.State) bool { return s.Job != "" },
-		says:   map[string][]string{"state": {`"pages":6`, "job.yaml is missing", "put it back"}, "list": {`"all":6`}, "body": {`"archived":true`}, "export": {"bees.test/dance"}},
+		says: map[string][]string{"state": {`"pages":6`, "job.yaml is missing", "put it back"}, "list": {`"all":6`}, "body": {`"archived":true`}, "export": {"bees.test/dance"},
+			"tell": {"409", "job.yaml is missing", "put it back"}},
 	},
 	{
 		name: "the job file is cut off",
@@ -213,7 +214,8 @@ func TestFolders(t *testing.T) {
 }
 
 // A crawl that begins later in a folder that is open is shown, and told to who listens; what
-// holds no crawl is passed over, and one that is shown already is not shown twice.
+// holds no crawl is passed over, and one that is shown already is not shown twice; one whose
+// folder is gone is shown no longer.
 func TestCrawlsThatBeginLater(t *testing.T) {
 	whole := crawled(t, bees(), "https://bees.test/")
 	dir := t.TempDir()
@@ -271,5 +273,43 @@ func TestCrawlsThatBeginLater(t *testing.T) {
 	_, b := d.ask("/api/crawls/3/state")
 	if !strings.Contains(string(b), `"pages":6`) || !strings.Contains(string(b), "notes") || len(d.all()) != 3 {
 		t.Errorf("%d crawls, the third is %s", len(d.all()), b)
+	}
+
+	// One whose folder is gone is not among those to choose from; where it is looked at, it says so.
+	d.find("2").until(t, (*watch.State).Read)
+	if err := os.Rename(filepath.Join(dir, "second"), filepath.Join(t.TempDir(), "away")); err != nil {
+		t.Fatal(err)
+	}
+	until(`"crawls":2`)
+	if _, b := d.ask("/api/crawls"); strings.Contains(string(b), "second") || !strings.Contains(string(b), "first") || !strings.Contains(string(b), "notes") {
+		t.Errorf("to choose from are %s", b)
+	}
+	d.find("2").until(t, func(s *watch.State) bool { return strings.Contains(s.Error, "does not hold the crawl any more") })
+	begin("second") // it is put back
+	until(`"crawls":3`)
+	if _, b := d.ask("/api/crawls"); !strings.Contains(string(b), "second") || len(d.all()) != 3 {
+		t.Errorf("after it was put back there are %d crawls: %s", len(d.all()), b)
+	}
+}
+
+// A folder that is empty, or not there yet, shows the crawls that others begin in it, and below it.
+func TestCrawlsThatBeginInAnEmptyFolder(t *testing.T) {
+	whole := crawled(t, bees(), "https://bees.test/")
+	for _, below := range []string{"", "one"} {
+		dir := filepath.Join(t.TempDir(), "empty")
+		d := serveWith(t, Options{Folders: []string{dir}})
+		if _, b := d.ask("/api/crawls"); string(b) != "[]" {
+			t.Fatalf("an empty folder: %s", b)
+		}
+		_, more := d.present()
+		if err := os.CopyFS(filepath.Join(dir, below), os.DirFS(whole.Dir())); err != nil {
+			t.Fatal(err)
+		}
+		<-more
+		d.find("1").until(t, func(s *watch.State) bool { return s.Figures.Pages == 6 })
+		d.lookForMore()
+		if all, _ := d.present(); len(all) != 1 {
+			t.Errorf("%d crawls, after one was begun in %q", len(all), below)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -80,6 +81,79 @@ func TestDocument(t *testing.T) {
 				t.Errorf("%s: %v", at, err)
 			}
 		}
+	}
+}
+
+// What is asked for is served under the path by which the document names it, with the methods that it
+// names, and nothing else is: what the document leaves out is not found.
+func TestDocumentIsWhole(t *testing.T) {
+	d, _ := starting(t)
+	b, err := json.Marshal(document(d.routes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/openapi.json", "/metrics", "/api/crawls/{id}/changes"} {
+		if doc.Paths[path]["get"] == nil {
+			t.Errorf("the document does not tell of %s", path)
+		}
+	}
+	for path, methods := range doc.Paths {
+		at := strings.NewReplacer("{id}", "1", "{form}", "harvest").Replace(path)
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			want := "/"
+			if methods[strings.ToLower(method)] != nil {
+				want = method + " " + path
+			}
+			if _, got := d.mux.Handler(httptest.NewRequest(method, at, nil)); got != want {
+				t.Errorf("%s %s is served as %q, want %q", method, at, got, want)
+			}
+		}
+	}
+	served := 0
+	for _, r := range d.routes() {
+		for method, serve := range map[string]http.HandlerFunc{"get": r.serve, "post": r.post} {
+			if serve == nil {
+				continue
+			}
+			served++
+			if doc.Paths[r.path][method] == nil {
+				t.Errorf("the document does not tell of %s %s", method, r.path)
+			}
+		}
+	}
+	if served < 30 {
+		t.Errorf("%d operations", served)
+	}
+}
+
+// A parameter that is not known, is given twice or cannot be read is refused, and named.
+func TestParameters(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	for path, want := range map[string]string{
+		"/api/crawls/1/pages?limit=1":                    `there is no parameter "limit"`,
+		"/api/crawls/1/pages?n=1&n=2":                    `the parameter "n" is given 2 times`,
+		"/api/crawls/1/pages?n=1&n=1":                    `the parameter "n" is given 2 times`,
+		"/api/crawls/1/page?url=a&url=b&url=c":           `the parameter "url" is given 3 times`,
+		"/api/crawls/1/body?url=a&url=b":                 `the parameter "url" is given 2 times`,
+		"/api/crawls/1/pages?n=%zz":                      "the parameters cannot be read",
+		"/api/crawls/1/pages?n=1;n=2":                    "the parameters cannot be read",
+		"/api/crawls/1/exports/wacz?partial=1&partial=0": `the parameter "partial" is given 2 times`,
+		"/metrics?x=1":                                   `there is no parameter "x"`,
+	} {
+		got, b := d.ask(path)
+		var told failure
+		if err := json.Unmarshal(b, &told); err != nil || got.StatusCode != http.StatusBadRequest || !strings.Contains(told.Error, want) {
+			t.Errorf("%s: %d %.200s, want 400 and %q", path, got.StatusCode, b, want)
+		}
+	}
+	if code, lines := d.send("/api/crawls/1/acts?do=pause", map[string]any{"do": "budget", "pages": 1000}); code != http.StatusBadRequest {
+		t.Errorf("an act with a parameter: %d %s", code, lines)
 	}
 }
 

@@ -91,7 +91,7 @@ func label(s string) string {
 
 // serveMetrics answers in the text format of Prometheus.
 func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
-	crawls := s.all()
+	crawls, _ := s.present()
 	states := make([]watch.State, len(crawls))
 	for i, c := range crawls {
 		states[i], _ = c.State(time.Now())

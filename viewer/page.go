@@ -112,6 +112,11 @@ func (c *crawl) linksOfPage(v *bodyView, e event.Fetched, p *web.Page) {
 			}
 			v.add(f, linkView{URL: l.URL, Anchor: clip(l.Anchor), NoFollow: l.NoFollow}, found, skipped)
 		}
+		for _, l := range e.Queued { // that robots.txt names
+			if !seen[l.URL] && l.Link == web.LinkSitemap && len(v.Links) < maxLinks {
+				v.add(f, linkView{URL: l.URL, Anchor: clip(l.Anchor)}, found, skipped)
+			}
+		}
 	})
 }
 
@@ -210,10 +215,12 @@ func (s *Server) look(ctx context.Context, c *crawl, u web.URL) *view {
 
 func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
 	v := &view{crawl: c, url: u}
-	r, p, canon, err := c.Archived(ctx, u)
-	if v.page, v.err = p, err; err != nil {
+	a, err := c.Archived(ctx, u)
+	if v.err = err; err != nil {
 		return v
 	}
+	r := a.Response
+	v.page = a.Page
 	v.proto = fmt.Sprintf("%s %d", r.Proto, r.Status)
 	for line := range strings.Lines(string(r.Head)) {
 		if name, value, ok := strings.Cut(line, ":"); ok && len(v.headers) < 100 {
@@ -231,8 +238,8 @@ func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
 		ResourcePath: func(k int) string {
 			return fmt.Sprintf("/%s/load/%s/%s/%d/%d", s.folder, s.cap, c.ID(), number, k)
 		},
-		Styles: true, Images: true, Canon: canon,
-	}.Show(v.page, harmless.Decode(v.page, r.Body))
+		Styles: true, Images: true, Canon: a.Canon, Plain: !a.IsHTML,
+	}.Show(v.page, a.Shown)
 	return v
 }
 

@@ -42,7 +42,8 @@ type Options struct {
 	Public string
 	// Collections are those shown; a folder may be without a log yet.
 	Collections []collection.Collection
-	// Folders are those in which crawls may begin later, which are then shown too.
+	// Folders are those in which crawls may begin later, or in the folders below which they may,
+	// which are then shown too.
 	Folders []string
 	// Documents reads what is no HTML; nil = it is not shown.
 	Documents parse.Documents
@@ -83,14 +84,15 @@ type Server struct {
 
 	mu     sync.Mutex
 	crawls []*crawl
-	more   chan struct{} // closed when there is a further one
+	more   chan struct{} // closed when there are others to choose from
 	follow func(*crawl)  // follows a further one; nil while Run does not run
 }
 
 // crawl is a crawl as it is asked for.
 type crawl struct {
 	*watch.Crawl
-	at string // its folder, as a whole path
+	at   string // its folder, as a whole path
+	gone bool   // it was in one of the folders in which crawls may begin, and is not any more; Server.mu
 }
 
 //go:embed page/dist
@@ -147,31 +149,36 @@ func (s *Server) add(col collection.Collection) *crawl {
 			return c
 		}
 	}
-	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col, s.docs), at}
+	c := &crawl{Crawl: watch.New(strconv.Itoa(len(s.crawls)+1), col, s.docs), at: at}
 	c.Index(s.index)
 	c.UseFields(s.fields)
 	c.AskWritable(s.writable)
 	s.crawls = append(s.crawls, c)
-	close(s.more)
-	s.more = make(chan struct{})
+	s.tellOthers()
 	if s.follow != nil {
 		s.follow(c)
 	}
 	return c
 }
 
-// all are the crawls that are shown.
+// tellOthers wakes those who wait for other crawls to choose from. s.mu is held.
+func (s *Server) tellOthers() {
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+// all are the crawls that were found, also those whose folders are gone.
 func (s *Server) all() []*crawl {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.crawls)
 }
 
-// shownCrawls is how many crawls are shown, and what is closed when there are more.
-func (s *Server) shownCrawls() (int, <-chan struct{}) {
+// present are the crawls to choose from, and what is closed when there are others.
+func (s *Server) present() ([]*crawl, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.crawls), s.more
+	return slices.DeleteFunc(slices.Clone(s.crawls), func(c *crawl) bool { return c.gone }), s.more
 }
 
 // find is the crawl of an id, nil if there is none.

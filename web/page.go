@@ -34,6 +34,12 @@ type Response struct {
 	Location URL
 	// Repeats says that Location is zero because the target repeats a secret that was sent.
 	Repeats bool
+	// Conceal, unless nil, puts Concealed in the place of what lets the user in at the site, such as a
+	// password or the cookie of a session, in a text that was made of the response.
+	Conceal func(text string) string
+	// TellsElsewhere, unless nil, tells whether an address repeats, behind its host, what lets the user in at
+	// that host, whatever the site of the response.
+	TellsElsewhere func(u URL) bool
 	// RetryAfter is the server's wish before the next request, whatever the
 	// status, at most a day; 0 = none.
 	RetryAfter time.Duration
@@ -210,6 +216,45 @@ const (
 	LinkAgain     LinkKind = "again"    // known from an earlier round of the collection
 	LinkProbe     LinkKind = "probe"    // no link: a request that asks whether anybody answers
 )
+
+// Meaning says in a few words what a link of that kind is, as part of a sentence.
+func (k LinkKind) Meaning() string {
+	switch k {
+	case LinkA, "":
+		return "link"
+	case LinkArea:
+		return "link in an image map"
+	case LinkFrame, LinkIframe:
+		return "frame"
+	case LinkRefresh:
+		return "refresh"
+	case LinkNext, LinkAlternate, LinkCanonical:
+		return "link element (" + string(k) + ")"
+	case LinkHeader:
+		return "Link header"
+	case LinkFeed:
+		return "feed"
+	case LinkSitemap:
+		return "sitemap that robots.txt or the page names"
+	case LinkEntry:
+		return "entry of a feed or a sitemap"
+	case LinkJSONLD:
+		return "address in JSON-LD"
+	case LinkForm:
+		return "form"
+	case LinkScript:
+		return "address in a script"
+	case LinkRedirect:
+		return "redirect"
+	case LinkSeed:
+		return "seed"
+	case LinkAgain:
+		return "known page"
+	case LinkProbe:
+		return "probe"
+	}
+	return "link (" + string(k) + ")"
+}
 
 // Link is one hyperlink of a page with what surrounds it.
 type Link struct {

@@ -19,6 +19,7 @@ const (
 	ReasonTrap      Reason = "trap"       // the address looks like a crawler trap
 	ReasonExtension Reason = "extension"  // the address names a file of another kind
 	ReasonNoFollow  Reason = "nofollow"   // the page or the link asks not to be followed
+	ReasonTelling   Reason = "secret"     // the link repeats a secret: what lets the user in at the site
 	ReasonHostQueue Reason = "host-queue" // the host's queue is full of better links
 	ReasonSiteQueue Reason = "site-queue" // too many better names of the site wait for a first visit
 	ReasonQueue     Reason = "queue"      // the whole frontier is full of better links
@@ -115,6 +116,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "other files", "its address names a file of another kind than the job asks for, such as a picture"
 	case ReasonNoFollow:
 		return "not to be followed", "the page or the link asks crawlers not to follow it"
+	case ReasonTelling:
+		return "repeat a secret", "it repeats a password, a token or the cookie of a session that lets you in, so it is kept nowhere"
 	case ReasonHostQueue:
 		return "host's queue full", "the queue of its host is full of better links"
 	case ReasonSiteQueue:
@@ -178,7 +181,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonRedirectBad:
 		return "moved to nowhere", "it has moved, and does not say to which web address"
 	case ReasonRedirectTells:
-		return "moved to a secret", "it has moved to an address that repeats a secret that was sent: it is not followed, as addresses are kept in many places"
+		return "moved to a secret", "it has moved to an address that repeats what lets you in, so it is not followed: addresses are kept"
 	case ReasonNoIndex:
 		return "not to be kept", "the page asks not to be kept"
 	case ReasonDuplicate:

@@ -185,7 +185,7 @@ func (w *Worker) takeAct(r engine.Record) error {
 		a.Own = number
 	}
 	w.acts.list, w.acts.of = append(w.acts.list, a), append(w.acts.of, of)
-	w.signal()
+	w.wakeDriver()
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (w *Worker) earlierActs(ctx context.Context) error {
 func (w *Worker) settleActs(ctx context.Context) error {
 	for {
 		err := w.earlierActs(ctx)
-		if err == nil && w.told.Acts != nil {
+		if err == nil && w.briefing.Acts != nil {
 			err = w.sendNewActs(ctx)
 		}
 		switch {
@@ -248,7 +248,7 @@ func (w *Worker) sendNewActs(ctx context.Context) error {
 	w.mu.Lock()
 	sent, last := w.acts.sent, w.acts.last
 	w.mu.Unlock()
-	list, err := w.told.Acts.After(sent)
+	list, err := w.briefing.Acts.After(sent)
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func TestUnsentActLeavesRoom(t *testing.T) {
 		w.self.Worker, w.acts.bytes = name, mostActBytes-500
 		all = append(all, w)
 	}
-	all[0].told.Acts = &own
+	all[0].briefing.Acts = &own
 	if err := all[0].sendNewActs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestActsLeftOut(t *testing.T) {
 		w.self.Worker, w.acts = "me", c.known
 		var own desk
 		own.tell(event.Act{Do: event.Pause})
-		w.told.Acts = &own
+		w.briefing.Acts = &own
 		if c.known.room(100) != nil {
 			if err := w.sendNewActs(t.Context()); err != nil || records(t, w) != 0 || w.acts.sent != 1 || len(notes) != 1 {
 				t.Errorf("%s: sent all the same: %v, %q", c.name, err, notes)

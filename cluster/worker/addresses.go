@@ -64,8 +64,8 @@ func (a *addresses) tell(now time.Time) []byte {
 	return b
 }
 
-// hear takes in what each of the others told last, instead of what they told before.
-func (a *addresses) hear(told [][]byte) {
+// learn takes in what each of the others told last, instead of what they told before.
+func (a *addresses) learn(told [][]byte) {
 	others := make(map[uint32]int)
 	for _, b := range told {
 		own := make(map[uint32]bool) // one worker counts once, whatever it tells

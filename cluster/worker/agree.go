@@ -50,7 +50,7 @@ func (w *Worker) agree(ctx context.Context) error {
 	mine.Shards, mine.Term = cmp.Or(mine.Shards, DefaultShards), cmp.Or(mine.Term, shard.Term)
 	mine.ID, mine.Format = cmp.Or(w.self.Crawl, rand.Text()), format
 	if mine.Shards < 1 || mine.Shards > 1<<16 {
-		return fmt.Errorf("%d shards: give 1 to %d", mine.Shards, 1<<16)
+		return refused("%d shards: give 1 to %d", mine.Shards, 1<<16)
 	}
 	b, err := json.Marshal(mine)
 	if err != nil {
@@ -74,36 +74,65 @@ func (w *Worker) agree(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := json.Unmarshal(x.Value, &w.plan); err != nil || w.plan.Shards < 1 || w.plan.Shards > 1<<16 || w.plan.Term <= 0 {
-		return errUnread
-	}
-	if f := cmp.Or(w.plan.Format, 1); f != format {
-		return fmt.Errorf("this crawl was begun by another version of waggle, whose messages have format %d, where this one has %d: go on with the version by which it was begun; to change it, stop all workers, merge their folders (waggle cluster merge), and go on with what comes of it alone", f, format)
+	if w.plan, err = readPlan(x.Value); err != nil {
+		return err
 	}
 	if w.self.Crawl != "" && w.self.Crawl != w.plan.ID {
 		return refused("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
 	}
-	if n := w.o.Plan.Shards; n != 0 && n != w.plan.Shards {
-		return refused("the crawl has %d shards, and %d were asked for: leave --shards out, or give it as it is there", w.plan.Shards, n)
+	return w.suits(ctx, &w.plan, mine.Settings, true, w.self.Crawl != "")
+}
+
+// Agree refuses to join a crawl of which the engine tells another job, before anything is done for it: settings are
+// those that are known so far, and goesOn tells that the folder is one of the crawl. Open looks at all of them.
+func (w *Worker) Agree(ctx context.Context, settings map[string]string, goesOn bool) error {
+	late := time.AfterFunc(LateAfter, func() { w.o.Note("waits to join: the engine does not tell of the crawl") })
+	defer late.Stop()
+	x, err := w.e.Get(ctx, keyCrawl)
+	if err != nil || x.Revision == 0 {
+		return err
 	}
-	if d := w.o.Plan.Term; d != 0 && d != w.plan.Term {
-		return refused("the term of the crawl is %v, and %v was asked for: leave --term out, or give it as it is there", w.plan.Term, d)
+	plan, err := readPlan(x.Value)
+	if err != nil {
+		return err
+	}
+	return w.suits(ctx, &plan, settings, false, goesOn)
+}
+
+func readPlan(b []byte) (p Plan, err error) {
+	if err := json.Unmarshal(b, &p); err != nil || p.Shards < 1 || p.Shards > 1<<16 || p.Term <= 0 {
+		return p, errUnread
+	}
+	if f := cmp.Or(p.Format, 1); f != format {
+		return p, refused("this crawl was begun by another version of waggle, whose messages have format %d, where this one has %d: go on with the version by which it was begun; to change it, stop all workers, merge their folders (waggle cluster merge), and go on with what comes of it alone", f, format)
+	}
+	return p, nil
+}
+
+// suits refuses a plan other than what this worker was asked for, and has as settings; these are all, or some of
+// them. Those that acts have changed since are not looked at where the worker goes on.
+func (w *Worker) suits(ctx context.Context, plan *Plan, settings map[string]string, all, goesOn bool) error {
+	if n := w.o.Plan.Shards; n != 0 && n != plan.Shards {
+		return refused("the crawl has %d shards, and %d were asked for: leave --shards out, or give it as it is there", plan.Shards, n)
+	}
+	if d := w.o.Plan.Term; d != 0 && d != plan.Term {
+		return refused("the term of the crawl is %v, and %v was asked for: leave --term out, or give it as it is there", plan.Term, d)
 	}
 	var differ []string
 	steered, err := w.e.End(ctx, logActs)
 	if err != nil {
 		return err
 	}
-	for _, path := range slices.Sorted(maps.Keys(mine.Settings)) {
-		if w.self.Crawl != "" && steered.Position > 0 && ofActs(path) {
+	for _, path := range slices.Sorted(maps.Keys(settings)) {
+		if goesOn && steered.Position > 0 && ofActs(path) {
 			continue
 		}
-		if theirs := w.plan.Settings[path]; theirs != mine.Settings[path] {
-			differ = append(differ, fmt.Sprintf("%s is %s there and %s here", path, plain(theirs), plain(mine.Settings[path])))
+		if theirs := plan.Settings[path]; theirs != settings[path] {
+			differ = append(differ, fmt.Sprintf("%s is %s there and %s here", path, plain(theirs), plain(settings[path])))
 		}
 	}
-	for path := range w.plan.Settings {
-		if _, ok := mine.Settings[path]; !ok {
+	for path := range plan.Settings {
+		if _, ok := settings[path]; !ok && all {
 			differ = append(differ, fmt.Sprintf("%s is set there and not here", path))
 		}
 	}

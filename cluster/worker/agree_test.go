@@ -42,3 +42,49 @@ func TestPlanHolds(t *testing.T) {
 		}
 	}
 }
+
+// Another job than that of the crawl is refused before anything is done for it, by what of it is known then; nothing is
+// refused where no crawl has begun, and of a crawl that acts have changed, what they change is not looked at.
+func TestAgreeBeforehand(t *testing.T) {
+	store := engine.NewMemory()
+	job := map[string]string{"topic.keywords": `["bee"]`, "judge.threshold": "0.3", "budget.pages": "10"}
+	worker := func(shards int) *Worker {
+		w := New(t.Context(), Options{Engine: store, Plan: Plan{Shards: shards, Settings: job}})
+		t.Cleanup(func() { w.Close("") })
+		return w
+	}
+	wasps := map[string]string{"topic.keywords": `["wasp"]`}
+	if err := worker(0).Agree(t.Context(), wasps, false); err != nil {
+		t.Errorf("of a crawl that nobody has begun: %v", err)
+	}
+	if err := worker(64).agree(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		settings map[string]string
+		shards   int
+		goesOn   bool
+		says     string
+	}{
+		{map[string]string{"topic.keywords": `["bee"]`}, 0, false, ""}, // the threshold is not known yet
+		{job, 64, false, ""},
+		{wasps, 0, false, "topic.keywords is bee there and wasp here"},
+		{map[string]string{"topic.examples": "x"}, 0, false, "topic.examples is nothing there and x here"},
+		{job, 7, false, "the crawl has 64 shards, and 7 were asked for"},
+		{wasps, 0, true, "topic.keywords is bee there and wasp here"},
+	} {
+		err := worker(x.shards).Agree(t.Context(), x.settings, x.goesOn)
+		if (err == nil) != (x.says == "") || err != nil && (!strings.Contains(err.Error(), x.says) || !errors.As(err, new(*RefusedError))) {
+			t.Errorf("%v: %v, want %q", x.settings, err, x.says)
+		}
+	}
+	if _, err := store.Append(t.Context(), engine.Draft{Log: logActs, Data: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := worker(0).Agree(t.Context(), wasps, true); err != nil {
+		t.Errorf("keywords that acts have changed: %v", err)
+	}
+	if err := worker(0).Agree(t.Context(), wasps, false); err == nil {
+		t.Error("a new worker with other keywords is not refused")
+	}
+}

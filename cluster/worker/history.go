@@ -109,10 +109,10 @@ func (w *Worker) sameRecord(ctx context.Context, log string, at engine.Position,
 
 // sameActs tells whether the crawl was told what the folder's log says.
 func (w *Worker) sameActs(ctx context.Context) error {
-	if w.told.Taken == nil {
+	if w.briefing.Taken == nil {
 		return nil
 	}
-	taken := w.told.Taken()
+	taken := w.briefing.Taken()
 	if len(taken) == 0 {
 		return nil
 	}

@@ -98,7 +98,7 @@ func (w *Worker) keep() {
 // keeper is what keep remembers.
 type keeper struct {
 	free   []int  // to be freed
-	told   string // of others, to know whether it has changed
+	seen   string // of others, to know whether it has changed
 	before *scene
 	losses int // that were known
 }
@@ -130,8 +130,8 @@ func (w *Worker) round(k *keeper) error {
 		w.background.Go(func() { w.takeNew(c.Taken) })
 	}
 	if len(c.Give) > 0 {
-		w.signal()
-		w.poke()
+		w.wakeDriver()
+		w.noteWaiting()
 	}
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (w *Worker) round(k *keeper) error {
 		}
 		return err
 	}
-	return errors.Join(w.look(w.ctx), w.publish(w.ctx), w.hear(w.ctx, k))
+	return errors.Join(w.look(w.ctx), w.publish(w.ctx), w.readOthers(w.ctx, k))
 }
 
 // look finds out whether a worker that has nothing to do is told nothing by the logs.
@@ -187,9 +187,9 @@ func (w *Worker) look(ctx context.Context) error {
 	return nil
 }
 
-// toldBefore begins the status with what this worker told last: its pages count against the budget also
+// earlierStatus begins the status with what this worker told last: its pages count against the budget also
 // where it is stopped again before the crawl has told anything.
-func (w *Worker) toldBefore(ctx context.Context) error {
+func (w *Worker) earlierStatus(ctx context.Context) error {
 	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC(), Machine: w.o.Machine}
 	x, err := w.e.Get(ctx, keyWorker+w.self.Worker)
 	var before Status
@@ -204,7 +204,7 @@ func (w *Worker) toldBefore(ctx context.Context) error {
 // publish tells others of this worker. Its key is written by nobody else.
 func (w *Worker) publish(ctx context.Context) error {
 	w.mu.Lock()
-	w.tellOfItself(w.o.Clock.Now())
+	w.updateStatus(w.o.Clock.Now())
 	b, err := json.Marshal(w.status)
 	rev := w.statusRev
 	w.mu.Unlock()
@@ -236,12 +236,12 @@ type scene struct {
 	activity, looks map[string]int // by session
 }
 
-// hear takes in what the others tell, and finds out whether the crawl is over.
+// readOthers takes in what the others tell, and finds out whether the crawl is over.
 //
 // It is where every live worker was idle at one moment and nothing was on its way then. A
 // worker that tells the same activity as in an earlier scene did nothing in between; one
 // that has looked twice since then has looked after it at the logs, and found them empty.
-func (w *Worker) hear(ctx context.Context, k *keeper) error {
+func (w *Worker) readOthers(ctx context.Context, k *keeper) error {
 	workers, err := Workers(ctx, w.e)
 	if err != nil {
 		return err
@@ -289,9 +289,9 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		sum = append(sum, own)
 		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session], own.Pages)
 	}
-	w.addresses.hear(elsewhere)
+	w.addresses.learn(elsewhere)
 	w.mu.Lock()
-	w.hearers = len(elsewhere)
+	w.liveOthers = len(elsewhere)
 	w.mu.Unlock()
 	x, err := w.e.Get(ctx, keyOver)
 	if err != nil {
@@ -320,18 +320,18 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 	for _, s := range workers {
 		if s.Worker != w.self.Worker && s.Activity > 0 && w.self.Meet(s.Worker, s.Name) {
 			w.selfChanged = true
-			w.signal()
+			w.wakeDriver()
 		}
 	}
-	if t := told.String(); t != k.told {
-		k.told = t
+	if t := told.String(); t != k.seen {
+		k.seen = t
 		w.others = crawl.Sum(sum...)
 		w.version++
-		w.signal()
+		w.wakeDriver()
 	}
 	if over && !w.over {
 		w.over, w.overLosses = true, len(lost)
-		w.signal()
+		w.wakeDriver()
 	}
 	return nil
 }

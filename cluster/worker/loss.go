@@ -266,8 +266,8 @@ func (w *Worker) giveStale() {
 	for n, h := range w.holds {
 		if !h.giving && w.stale(n, h.view) && !slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n }) {
 			w.changes = append(w.changes, change{give: n})
-			w.signal()
-			w.poke()
+			w.wakeDriver()
+			w.noteWaiting()
 		}
 	}
 }

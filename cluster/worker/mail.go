@@ -47,7 +47,7 @@ func (w *Worker) MayAsk(h web.Host) bool {
 func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
 	done, own := w.records(t)
 	if len(done)+len(m.Links)+len(m.Lessons)+len(m.Moved) > 0 {
-		w.stir()
+		w.noteActivity()
 	}
 	if len(m.Moved) > 0 { // links name its place
 		r := forAll{worker: w.self.Worker, moved: m.Moved}
@@ -203,7 +203,7 @@ func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
 		if w.change(&m); !m.Empty() {
 			w.activity++
 			w.idle = false
-			w.signal() // there may be more
+			w.wakeDriver() // there may be more
 			return m, nil
 		}
 	}
@@ -217,7 +217,7 @@ func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
 	}
 	w.letters(&m)
 	if len(m.Links) >= linksAtOnce {
-		w.signal() // there may be more
+		w.wakeDriver() // there may be more
 	}
 	if !m.Empty() {
 		w.activity++
@@ -236,7 +236,7 @@ func (w *Worker) letters(m *crawl.Mail) {
 	}
 	all := w.all
 	var kept []letter
-	// waits are the shards, and toldTo, of which a letter is kept: what follows is kept behind it. Taken in
+	// waits are the shards, and ofAnnounced, of which a letter is kept: what follows is kept behind it. Taken in
 	// before it, it would mark the log as taken in beyond the one that waits, which a stop would lose.
 	waits := make(map[int]bool)
 	for i, l := range w.inbox {
@@ -254,9 +254,9 @@ func (w *Worker) letters(m *crawl.Mail) {
 			waits[l.shard] = true
 			continue
 		}
-		w.links -= len(l.links) + len(l.told)
-		if l.shard == toldTo {
-			m.Links = append(m.Links, w.heed(&l)...)
+		w.links -= len(l.links) + len(l.announced)
+		if l.shard == ofAnnounced {
+			m.Links = append(m.Links, w.takeAnnounced(&l)...)
 			continue
 		}
 		held := w.holds[l.shard]
@@ -264,7 +264,7 @@ func (w *Worker) letters(m *crawl.Mail) {
 			continue
 		}
 		// What was told, and taken in by that, is not looked up once more.
-		if l.worker == w.self.Worker || l.from <= held.live || l.till > w.heeded {
+		if l.worker == w.self.Worker || l.from <= held.live || l.till > w.announcedTo {
 			m.Links = append(m.Links, l.links...)
 		}
 		switch {
@@ -334,7 +334,7 @@ func (w *Worker) tellFrontier(t *takeover, m *crawl.Mail) (all bool) {
 func (w *Worker) live(n int, v view) {
 	h := w.hold(n, v)
 	l := letter{shard: n, gen: h.gen}
-	for _, u := range w.told.Seeds {
+	for _, u := range w.briefing.Seeds {
 		if w.routes.of(u.Host()) == n {
 			l.links = append(l.links, web.Candidate{URL: u, Kind: web.LinkSeed, Priority: crawl.SeedPriority})
 		}
@@ -342,7 +342,7 @@ func (w *Worker) live(n int, v view) {
 	w.mu.Lock()
 	w.taking--
 	w.inbox = append(w.inbox, l)
-	w.poke()
+	w.noteWaiting()
 	w.links += len(l.links)
 	w.started = append(w.started, n)
 	begin := w.taking == 0 || len(w.started) >= readTogether
@@ -382,24 +382,24 @@ func (w *Worker) give(n int, m *crawl.Mail) {
 // Arrived implements crawl.Peers.
 func (w *Worker) Arrived() <-chan struct{} { return w.arrived }
 
-// signal wakes the driver.
-func (w *Worker) signal() {
+// wakeDriver wakes the driver.
+func (w *Worker) wakeDriver() {
 	select {
 	case w.arrived <- struct{}{}:
 	default:
 	}
 }
 
-// poke has pulse look at what waits.
-func (w *Worker) poke() {
+// noteWaiting has wakeWhenDue look at what waits.
+func (w *Worker) noteWaiting() {
 	select {
 	case w.waits <- struct{}{}:
 	default:
 	}
 }
 
-// pulse wakes the driver for what waits for it: not for each letter, and not while nothing waits.
-func (w *Worker) pulse() {
+// wakeWhenDue wakes the driver for what waits for it: not for each letter, and not while nothing waits.
+func (w *Worker) wakeWhenDue() {
 	t := time.NewTimer(0)
 	defer t.Stop()
 	for early := time.Duration(0); ; {
@@ -415,7 +415,7 @@ func (w *Worker) pulse() {
 			early = 0
 		case <-due:
 			if left, is := w.due(); is && left <= mailEvery {
-				w.signal()
+				w.wakeDriver()
 			}
 			early = mailEvery
 		}
@@ -431,11 +431,12 @@ func (w *Worker) due() (left time.Duration, is bool) {
 		return mailEvery, true
 	}
 	since := w.keptBack.Load()
-	return time.Until(time.Unix(0, since)) + forwardEvery, since != 0
+	// The clock may have been set back.
+	return min(time.Unix(0, since).Sub(w.o.Clock.Now())+forwardEvery, forwardEvery), since != 0
 }
 
-// stir notes that this worker did something.
-func (w *Worker) stir() {
+// noteActivity notes that this worker did something.
+func (w *Worker) noteActivity() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.activity++
@@ -448,7 +449,7 @@ const tellEvery = 500 * time.Millisecond
 // Tell implements crawl.Peers.
 func (w *Worker) Tell(now time.Time, last bool, own func() crawl.Standing) {
 	if last { // where it fails, who has the shards next copies the links
-		_ = w.tell(w.crowd())
+		_ = w.announce(w.crowd())
 	}
 	if !last && now.Sub(w.lastTold) < tellEvery && now.After(w.lastTold) {
 		return

@@ -37,18 +37,18 @@ const (
 	forwardEvery = 250 * time.Millisecond
 	// mostOwn is how many links to other shards are kept back before they are copied.
 	mostOwn = 8192
-	// mostHearers is how many other workers are told of links that are for one of them: where there are more, that
+	// mostAnnounced is how many other workers are told of links that are for one of them: where there are more, that
 	// would cost more than a message for each shard, and links are copied within forwardEvery.
-	mostHearers = 16
+	mostAnnounced = 16
 )
 
 // outbox is what was not copied yet. The driver alone uses it.
 type outbox struct {
-	others []web.Candidate // to shards of other workers; not told yet
-	told   []web.Candidate // likewise; each is in a record of the log told between from and till
-	own    []web.Candidate // to shards held here
-	from   engine.Position
-	till   engine.Position
+	others    []web.Candidate // to shards of other workers; not told yet
+	announced []web.Candidate // likewise; each is in a record of the log told between from and till
+	own       []web.Candidate // to shards held here
+	from      engine.Position
+	till      engine.Position
 	// lessons are in no record of a page: those of a worker that is killed are lost with it, but for itself.
 	lessons []crawl.Lesson
 	last    time.Time // when something for others was told
@@ -87,8 +87,8 @@ func (w *Worker) keepBack(others, own []web.Candidate, lessons []crawl.Lesson) {
 	o := &w.outbox
 	if len(o.others)+len(o.lessons) == 0 && len(others)+len(lessons) > 0 {
 		o.last = w.o.Clock.Now()
-		w.keptBack.Store(time.Now().UnixNano())
-		w.poke()
+		w.keptBack.Store(w.o.Clock.Now().UnixNano())
+		w.noteWaiting()
 	}
 	o.others, o.own, o.lessons = append(o.others, others...), append(o.own, own...), append(o.lessons, lessons...)
 }
@@ -97,13 +97,13 @@ func (w *Worker) keepBack(others, own []web.Candidate, lessons []crawl.Lesson) {
 func (w *Worker) forward(now bool) error {
 	o := &w.outbox
 	w.mu.Lock()
-	all := len(o.own)+len(o.told) >= mostOwn ||
+	all := len(o.own)+len(o.announced) >= mostOwn ||
 		len(o.own) > 0 && slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil })
 	w.mu.Unlock()
 	copies := all || now || o.asked
 	// The clock may have been set back.
 	if since := w.o.Clock.Now().Sub(o.last); copies || since < 0 || since >= forwardEvery {
-		if err := w.tell(now || w.crowd()); err != nil {
+		if err := w.announce(now || w.crowd()); err != nil {
 			return err
 		}
 	}
@@ -111,14 +111,14 @@ func (w *Worker) forward(now bool) error {
 		return nil
 	}
 	r := linkRecord{after: w.moved, worker: w.self.Worker, from: o.from, till: o.till}
-	drafts := linkDrafts(r, o.told, w.routes.of)
+	drafts := linkDrafts(r, o.announced, w.routes.of)
 	if all {
 		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, o.own, w.routes.of)...)
 	}
 	if _, err := w.post(drafts); err != nil {
 		return err
 	}
-	o.told, o.asked = nil, false
+	o.announced, o.asked = nil, false
 	if !all {
 		return nil
 	}
@@ -135,11 +135,11 @@ func (w *Worker) forward(now bool) error {
 func (w *Worker) crowd() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.hearers > mostHearers
+	return w.liveOthers > mostAnnounced
 }
 
-// tell tells all workers what waits for them; where links are to be copied, it does that instead.
-func (w *Worker) tell(copied bool) error {
+// announce tells all workers what waits for them; where links are to be copied, it does that instead.
+func (w *Worker) announce(copied bool) error {
 	o := &w.outbox
 	if len(o.others)+len(o.lessons) == 0 {
 		return nil
@@ -151,7 +151,7 @@ func (w *Worker) tell(copied bool) error {
 	var drafts []engine.Draft
 	for left := links; len(left) > 0; {
 		n := fitting(left)
-		r := toldRecord{worker: w.self.Worker, after: w.moved, links: sections(left[:n], w.routes.of)}
+		r := announcement{worker: w.self.Worker, after: w.moved, links: sections(left[:n], w.routes.of)}
 		drafts, left = append(drafts, engine.Draft{Log: logTold, Data: r.encode()}), left[n:]
 	}
 	told := len(drafts)
@@ -172,10 +172,10 @@ func (w *Worker) tell(copied bool) error {
 		return err
 	}
 	if len(links) > 0 {
-		if len(o.told) == 0 {
+		if len(o.announced) == 0 {
 			o.from = slices.Min(at[:told])
 		}
-		o.told, o.till = append(o.told, links...), slices.Max(at[:told])
+		o.announced, o.till = append(o.announced, links...), slices.Max(at[:told])
 	}
 	o.others, o.lessons = nil, nil
 	w.keptBack.Store(0)

@@ -152,7 +152,7 @@ func told(t *testing.T, e engine.Engine) (out [][]string) {
 	}
 	w := &Worker{e: e}
 	err = w.readTo(t.Context(), nil, map[string]engine.Position{logTold: end.Position}, func(r engine.Record) error {
-		told, err := readTold(r.Data)
+		told, err := readAnnouncement(r.Data)
 		if err != nil {
 			return err
 		}
@@ -217,18 +217,18 @@ func TestForward(t *testing.T) {
 
 // In a crowd no worker is told of the links of all others.
 func TestForwardInCrowd(t *testing.T) {
-	for _, others := range []int{mostHearers, mostHearers + 1} {
+	for _, others := range []int{mostAnnounced, mostAnnounced + 1} {
 		w, m := forwarding(t)
-		w.hearers = others
+		w.liveOthers = others
 		w.keepBack([]web.Candidate{{URL: page(t, 1, "1"), Priority: 1}}, nil, []crawl.Lesson{{Data: []byte("x")}})
-		if err := w.tell(w.crowd()); err != nil {
+		if err := w.announce(w.crowd()); err != nil {
 			t.Fatal(err)
 		}
 		var want [][]string
-		if others == mostHearers {
+		if others == mostAnnounced {
 			want = [][]string{{page(t, 1, "1").String()}}
 		}
-		if list := told(t, m); !reflect.DeepEqual(list, want) || len(linksTo(t, m, 1)) != others-mostHearers {
+		if list := told(t, m); !reflect.DeepEqual(list, want) || len(linksTo(t, m, 1)) != others-mostAnnounced {
 			t.Errorf("%d others are told %v, %d links are copied", others, list, len(linksTo(t, m, 1)))
 		}
 		w.cancel(context.Canceled)
@@ -246,11 +246,11 @@ func TestToldBeforeTaken(t *testing.T) {
 		w, m := forwarding(t)
 		w.keepBack([]web.Candidate{{URL: page(t, 1, "1"), Priority: 1}}, nil, nil)
 		if c.told {
-			if err := w.tell(false); err != nil {
+			if err := w.announce(false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.put(letter{shard: toldTo, place: 7, live: []int{c.live}}); err != nil {
+		if err := w.put(letter{shard: ofAnnounced, place: 7, live: []int{c.live}}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -269,9 +269,9 @@ func TestToldBeforeTaken(t *testing.T) {
 func TestToldAndCopied(t *testing.T) {
 	link := []web.Candidate{{URL: page(t, 0, "1"), Priority: 1}}
 	of := newRoutes(testShards).of
-	told := letter{shard: toldTo, place: 10, told: sections(link, of)}
-	foreign := letter{shard: toldTo, place: 10, told: sections([]web.Candidate{{URL: page(t, 1, "1")}}, of)}
-	live := letter{shard: toldTo, place: 9, live: []int{0}, linkRecord: linkRecord{worker: "w"}}
+	told := letter{shard: ofAnnounced, place: 10, announced: sections(link, of)}
+	foreign := letter{shard: ofAnnounced, place: 10, announced: sections([]web.Candidate{{URL: page(t, 1, "1")}}, of)}
+	live := letter{shard: ofAnnounced, place: 9, live: []int{0}, linkRecord: linkRecord{worker: "w"}}
 	early := told
 	early.after = 1
 	from := func(worker string, from, till engine.Position) letter {
@@ -297,7 +297,7 @@ func TestToldAndCopied(t *testing.T) {
 		{"told after something that is not here yet, and copied", false, []letter{live, early, foreign, from("other", 10, 10)}, 1},
 	} {
 		w, _ := forwarding(t)
-		w.heeded = 8
+		w.announcedTo = 8
 		w.holds[0].live, w.holds[0].giving = math.MaxInt64, c.giving
 		for _, l := range c.letters {
 			if err := w.put(l); err != nil {

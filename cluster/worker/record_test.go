@@ -118,11 +118,11 @@ func TestRecords(t *testing.T) {
 			t.Fatalf("%v\n got %+v\nwant %+v", err, got, all)
 		}
 		routes := newRoutes(testShards)
-		told := toldRecord{worker: "w", after: 9, links: sections(links, routes.of)}
+		told := announcement{worker: "w", after: 9, links: sections(links, routes.of)}
 		if rapid.Bool().Draw(t, "live") {
 			told.live = []int{0, 3, mostShards}
 		}
-		if got, err := readTold(told.encode()); err != nil || !reflect.DeepEqual(got, told) {
+		if got, err := readAnnouncement(told.encode()); err != nil || !reflect.DeepEqual(got, told) {
 			t.Fatalf("%v\n got %+v\nwant %+v", err, got, told)
 		}
 		n := 0
@@ -150,7 +150,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add((&doneRecord{worker: "w", taken: true}).encode())
 	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links, sent: 9, away: links}).encode())
 	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
-	f.Add((&toldRecord{worker: "w", after: 2, live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
+	f.Add((&announcement{worker: "w", after: 2, live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, links, err := readLinkRecord(b); err == nil {
 			for _, c := range links {
@@ -167,7 +167,7 @@ func FuzzRecords(f *testing.F) {
 			}
 		}
 		readForAll(b)
-		if told, err := readTold(b); err == nil {
+		if told, err := readAnnouncement(b); err == nil {
 			for i := range told.links {
 				told.links[i].read()
 			}

@@ -194,8 +194,8 @@ func (w *Worker) showLast(ctx context.Context) error {
 	return err
 }
 
-// tellOfItself brings the status up to date. w.mu is held.
-func (w *Worker) tellOfItself(now time.Time) {
+// updateStatus brings the status up to date. w.mu is held.
+func (w *Worker) updateStatus(now time.Time) {
 	s := &w.status
 	s.Told, s.Shards, s.Leaving = now.UTC(), len(w.holds), w.run.Err() != nil && s.Ended == ""
 	if n := len(w.acts.list); n != w.pausedBy {

@@ -253,7 +253,7 @@ func (w *Worker) takeNew(list []int) {
 	for _, t := range took {
 		t.settle()
 	}
-	rest := time.NewTimer(w.told.Delay)
+	rest := time.NewTimer(w.briefing.Delay)
 	defer rest.Stop()
 	select {
 	case <-w.ctx.Done():
@@ -265,8 +265,8 @@ func (w *Worker) takeNew(list []int) {
 	for _, n := range list {
 		w.changes = append(w.changes, change{takeover: took[n]})
 	}
-	w.signal()
-	w.poke()
+	w.wakeDriver()
+	w.noteWaiting()
 }
 
 // hold makes a shard live. What holders before this one found was passed on (passOn).
@@ -299,7 +299,7 @@ func (w *Worker) read(list []int) {
 	}
 	w.mu.Unlock()
 	w.background.Go(func() {
-		said := toldRecord{worker: w.self.Worker, live: list}
+		said := announcement{worker: w.self.Worker, live: list}
 		if _, err := w.e.Append(w.ctx, engine.Draft{Log: logTold, Data: said.encode()}); err != nil {
 			w.fail(err)
 			return
@@ -359,17 +359,17 @@ const mostInbox = 20_000
 func (w *Worker) put(l letter) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.ctx.Err() == nil && (len(l.links)+len(l.told) > 0 && w.links >= mostInbox || len(w.inbox) >= 2*mostInbox) {
+	for w.ctx.Err() == nil && (len(l.links)+len(l.announced) > 0 && w.links >= mostInbox || len(w.inbox) >= 2*mostInbox) {
 		w.room.Wait()
 	}
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
 	if len(w.inbox) == 0 {
-		w.poke()
+		w.noteWaiting()
 	}
 	w.inbox = append(w.inbox, l)
-	w.links += len(l.links) + len(l.told)
+	w.links += len(l.links) + len(l.announced)
 	return nil
 }
 

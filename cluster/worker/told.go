@@ -16,8 +16,8 @@ import (
 // ended when that worker joined, and says when it takes in what is told of a shard. Whoever told of such links
 // before, and has not copied them, copies them.
 
-// toldRecord is a record of the log told.
-type toldRecord struct {
+// announcement is a record of the log told.
+type announcement struct {
 	worker string
 	after  engine.Position // of the log all
 	live   []int
@@ -46,7 +46,7 @@ func (s *section) read() ([]web.Candidate, error) {
 	return links, in.End()
 }
 
-func (r *toldRecord) encode() []byte {
+func (r *announcement) encode() []byte {
 	b := wire.AppendString([]byte{kindTold}, r.worker)
 	b = binary.AppendUvarint(b, uint64(r.after))
 	b = binary.AppendUvarint(b, uint64(len(r.live)))
@@ -61,7 +61,7 @@ func (r *toldRecord) encode() []byte {
 	return b
 }
 
-func readTold(b []byte) (r toldRecord, err error) {
+func readAnnouncement(b []byte) (r announcement, err error) {
 	in := wire.NewReader(b)
 	if kind := in.Byte(); in.Err() == nil && kind != kindTold {
 		return r, fmt.Errorf("a record of the unknown kind %q", kind)
@@ -77,27 +77,27 @@ func readTold(b []byte) (r toldRecord, err error) {
 	return r, in.End()
 }
 
-// listen reads what is told behind a position.
-func (w *Worker) listen(from engine.Position) {
+// readAnnounced reads what is told behind a position.
+func (w *Worker) readAnnounced(from engine.Position) {
 	err := w.e.Read(w.ctx, map[string]engine.Position{logTold: from}, func(r engine.Record) error {
-		l := letter{shard: toldTo, place: r.Position}
-		t, err := readTold(r.Data)
+		l := letter{shard: ofAnnounced, place: r.Position}
+		t, err := readAnnouncement(r.Data)
 		if err != nil {
 			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 		}
 		if l.worker, l.after, l.live = t.worker, t.after, t.live; t.worker != w.self.Worker {
-			l.told = t.links
+			l.announced = t.links
 		}
 		return w.put(l)
 	})
 	w.fail(err)
 }
 
-// heed takes in what was told. w.mu is held.
-func (w *Worker) heed(l *letter) (links []web.Candidate) {
-	w.heeded = l.place
-	for i := range l.told {
-		s := &l.told[i]
+// takeAnnounced takes in what was told. w.mu is held.
+func (w *Worker) takeAnnounced(l *letter) (links []web.Candidate) {
+	w.announcedTo = l.place
+	for i := range l.announced {
+		s := &l.announced[i]
 		held := w.holds[s.shard]
 		if held == nil || held.giving || l.place <= held.live {
 			continue
@@ -119,9 +119,9 @@ func (w *Worker) heed(l *letter) (links []web.Candidate) {
 		}
 	}
 	of := func(c web.Candidate) bool { return is[w.routes.of(c.URL.Host())] }
-	if o := &w.outbox; slices.ContainsFunc(o.told, of) || slices.ContainsFunc(o.others, of) {
+	if o := &w.outbox; slices.ContainsFunc(o.announced, of) || slices.ContainsFunc(o.others, of) {
 		o.asked = true
-		w.signal()
+		w.wakeDriver()
 	}
 	return links
 }

@@ -147,23 +147,23 @@ type Worker struct {
 	heard     map[string]sight // of other workers, by identity; of keep, and then of Close
 	front     *Frontier
 	routes    *routes // of the driver
-	told      Crawl
+	briefing  Crawl
 	began     time.Time
 	addresses addresses // of servers
 
 	background sync.WaitGroup
 	keptBack   atomic.Int64  // since when outbox has something for others, in Unix nanoseconds; 0 = it has nothing
-	waits      chan struct{} // something waits for the driver: see pulse
+	waits      chan struct{} // something waits for the driver: see wakeWhenDue
 	arrived    chan struct{}
 	free       chan int // shards that were handed over
 
 	// Of the driver alone:
-	receiving []func() // to be done once what was received is committed
-	moved     engine.Position
-	outbox    outbox
-	heeded    engine.Position // up to where the log told was taken in
-	lastTold  time.Time
-	lastMail  time.Time
+	receiving   []func() // to be done once what was received is committed
+	moved       engine.Position
+	outbox      outbox
+	announcedTo engine.Position // up to where the log told was taken in
+	lastTold    time.Time
+	lastMail    time.Time
 
 	mu          sync.Mutex
 	holds       map[int]*liveShard
@@ -183,7 +183,7 @@ type Worker struct {
 	idle        bool
 	activity    int
 	others      crawl.Standing
-	hearers     int // other workers that live
+	liveOthers  int // other workers that live
 	version     int
 	over        bool
 	overLosses  int // losses that were known when it was found to be over
@@ -208,8 +208,8 @@ type liveShard struct {
 
 // Letters that are of no shard.
 const (
-	forAllOf = -1 // of the log all
-	toldTo   = -2 // of the log told
+	forAllOf    = -1 // of the log all
+	ofAnnounced = -2 // of the log told
 )
 
 // letter is a record that came.
@@ -220,11 +220,11 @@ type letter struct {
 	sum   uint32 // of the record
 	done  bool   // the place is one of the done log
 	linkRecord
-	links   []web.Candidate
-	lessons []crawl.Lesson
-	moved   []web.URL
-	told    []section // links to shards of anybody
-	live    []int     // shards of which a worker takes links in from here on
+	links     []web.Candidate
+	lessons   []crawl.Lesson
+	moved     []web.URL
+	announced []section // links to shards of anybody
+	live      []int     // shards of which a worker takes links in from here on
 }
 
 // change is something that the driver has to do for a shard.
@@ -274,8 +274,8 @@ func (w *Worker) Failed() error {
 // Open joins, and brings the frontier, which was opened and has not been used, up to what
 // the logs tell of it. It is called before archive and event log are opened at the marks
 // that the frontier holds.
-func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) error {
-	w.o.Plan.Settings, w.told = told.Settings, told
+func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, briefing Crawl) error {
+	w.o.Plan.Settings, w.briefing = briefing.Settings, briefing
 	w.joined.Store(true)
 	b, err := f.State(ctx, stateSelf)
 	if err != nil {
@@ -288,9 +288,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	} else if begun, err := f.State(ctx, crawl.StateEvents); err != nil {
 		return err
 	} else if begun != nil {
-		return errors.New("the crawl in this folder was begun alone, and holds links of all sites: begin one of several workers in a new folder")
+		return refused("the crawl in this folder was begun alone, and holds links of all sites: begin one of several workers in a new folder")
 	}
-	asking := time.AfterFunc(lateAfter, func() { w.o.Note("waits to join: the engine does not tell of the crawl") })
+	asking := time.AfterFunc(LateAfter, func() { w.o.Note("waits to join: the engine does not tell of the crawl") })
 	defer asking.Stop()
 	if err := w.agree(ctx); err != nil {
 		return err
@@ -316,7 +316,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if _, err := f.Commit(ctx, web.Turn{State: map[string][]byte{stateSelf: b}}); err != nil {
 		return err
 	}
-	if err := w.toldBefore(ctx); err != nil {
+	if err := w.earlierStatus(ctx); err != nil {
 		return err
 	}
 	asking.Stop()
@@ -340,7 +340,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err != nil {
 		return err
 	}
-	w.heeded = said.Position
+	w.announcedTo = said.Position
 	taken, err := w.first(ctx)
 	if err != nil {
 		return err
@@ -353,12 +353,12 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	}
 	w.background.Go(func() { w.keep() })
 	w.background.Go(func() { w.readAll() })
-	w.background.Go(func() { w.listen(said.Position) })
+	w.background.Go(func() { w.readAnnounced(said.Position) })
 	w.background.Go(w.readActs)
-	if told.Acts != nil {
+	if briefing.Acts != nil {
 		w.background.Go(w.sendActs)
 	}
-	w.background.Go(w.pulse)
+	w.background.Go(w.wakeWhenDue)
 	return nil
 }
 
@@ -489,7 +489,7 @@ func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]
 		if err != nil {
 			return err
 		}
-		counted, err := crawl.Recount(state, w.told.Events(from, to))
+		counted, err := crawl.Recount(state, w.briefing.Events(from, to))
 		if err != nil {
 			return err
 		}
@@ -529,7 +529,7 @@ func (w *Worker) Close(how string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
 	defer cancel()
-	if w.told.Acts != nil {
+	if w.briefing.Acts != nil {
 		if err := w.settleActs(ctx); err != nil {
 			w.o.Note(fmt.Sprintf("what this worker was told last goes to the others when it goes on: %v", err))
 		}
@@ -553,8 +553,8 @@ func (w *Worker) Close(how string) error {
 	return nil
 }
 
-// lateAfter is how long a worker waits for the engine before it says so.
-const lateAfter = 3 * time.Second
+// LateAfter is how long a worker waits for the engine before it says so.
+const LateAfter = 3 * time.Second
 
 // leaveFor is for how long a worker that leaves tries to tell.
 const leaveFor = 5 * time.Second

@@ -75,6 +75,9 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 		if made {
 			err = errors.Join(err, os.RemoveAll(c.Dir))
 		}
+		if errors.As(err, new(*jetstream.OptionError)) {
+			return exit{exitUsage, err}
+		}
 		return err
 	}
 	join := "join with: --join " + s.URL()
@@ -140,7 +143,11 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 		return exit{exitUsage, err}
 	}
 	if !c.isAddress() && !folder.Held(c.Join) {
-		return fmt.Errorf("no process serves an engine from %[1]s: a worker does that while it runs (--join %[1]s), or waggle cluster engine %[1]s, which prints an address for --join", c.Join)
+		code := exitFailed
+		if !jetstream.Stored(c.Join) {
+			code = exitUsage // it holds no engine
+		}
+		return exit{code, fmt.Errorf("no process serves an engine from %[1]s: a worker does that while it runs (--join %[1]s), or waggle cluster engine %[1]s, which prints an address for --join", c.Join)}
 	}
 	name := ""
 	if crawl != "" {

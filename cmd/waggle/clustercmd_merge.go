@@ -62,9 +62,9 @@ func (c *clusterMergeCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s: %d pages of %d workers, %d of them relevant; %d links wait\n", event.Line(c.Out), r.Pages, len(r.Workers), r.Relevant, r.Waiting)
+	fmt.Fprintf(std.out, "%s: %s of %s, %s of them relevant; %s\n", event.Line(c.Out), terminal.Count(r.Pages, "page"), terminal.Count(len(r.Workers), "worker"), terminal.Number(r.Relevant), counted(r.Waiting, "link waits", "links wait"))
 	if r.Twice > 0 {
-		fmt.Fprintf(std.out, "%d pages were fetched by two workers, and are there once\n", r.Twice)
+		fmt.Fprintf(std.out, "%s fetched by two workers, and there once\n", counted(r.Twice, "page was", "pages were"))
 	}
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(std.out, "without the folder of %s: lost.txt says so\n", event.Line(strings.Join(r.Missing, " and that of ")))

@@ -101,7 +101,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 		return exit{exitUsage, errors.New("--every is for --again DIR")}
 	}
 	if c.Out == "" {
-		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
+		return exit{exitUsage, c.missingFolder()}
 	}
 	if err := c.check(c.AcceptLoss); err != nil {
 		return exit{exitUsage, err}
@@ -121,11 +121,24 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	return c.crawl(ctx, std, docs, nil)
 }
 
+// missingFolder says that -o is missing. Who goes on with a crawl may have named its folder as a seed.
+func (c *crawlCmd) missingFolder() error {
+	for _, name := range c.Seeds {
+		if c.Resume && collection.At(name).Begun() {
+			return fmt.Errorf("missing -o DIR: to go on with the crawl in %s, waggle crawl -o %[1]s --resume", name)
+		}
+	}
+	return errors.New("missing -o DIR: the folder of the crawl")
+}
+
 // crawl begins the crawl in the folder, or goes on with it; prepare, unless nil, has a say
 // before it is made.
 func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents, prepare func(m *job.Maker, w *collection.Writer) error) error {
 	j, err := c.jobOf(collection.At(c.Out), std.in)
 	if err != nil {
+		return exit{exitUsage, err}
+	}
+	if err := c.changedForAll(j); err != nil {
 		return exit{exitUsage, err}
 	}
 	notices, err := notice.NewSender(c.NotifyProgram, c.NotifyURL, "waggle/"+version)
@@ -303,6 +316,9 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 		if closing := m.Close(); closing != nil {
 			err = errors.Join(err, closing)
 		}
+		if err != nil && sum != nil && m.Writer != nil && !folder.Exists(m.Writer.Dir()) {
+			err = fmt.Errorf("%w\n%s is not there any more: was it moved or removed while the crawl ran? Put it back, or go on where it is now: waggle crawl -o FOLDER --resume", err, event.Line(m.Writer.Dir()))
+		}
 	}()
 	c, err := m.Crawl(ctx)
 	if err != nil {
@@ -324,9 +340,9 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 	if how, err = c.Run(ctx); err != nil {
 		view.Close()
 		if errors.As(err, new(*frontier.DamageError)) && m.Writer != nil {
-			return "", nil, fmt.Errorf("%w\n%s", err, damageRemedy(m.Writer.Dir()))
+			return "", sum, fmt.Errorf("%w\n%s", err, damageRemedy(m.Writer.Dir()))
 		}
-		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
+		return "", sum, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
 }
@@ -340,7 +356,7 @@ func notMade(ctx context.Context, m *job.Maker, place func(path string) string, 
 		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
 	case errors.As(err, &wrong):
 		return exit{exitUsage, cli.PlacedBy(err, place)}
-	case errors.As(err, new(*worker.RefusedError)):
+	case errors.As(err, new(*worker.RefusedError)), errors.Is(err, worker.ErrUnknown):
 		return exit{exitUsage, err}
 	case !errors.As(err, &broken):
 		return err
@@ -353,10 +369,18 @@ func notMade(ctx context.Context, m *job.Maker, place func(path string) string, 
 
 // damageRemedy says what helps a crawl whose files are damaged.
 func damageRemedy(dir string) string {
+	if before, err := collection.At(dir).RoundsBefore(); err == nil && len(before) > 0 {
+		return remedyThen(dir, "the same command")
+	}
+	return remedyThen(dir, "--resume (--resume --accept-loss does both)")
+}
+
+// remedyThen says what helps where files of a crawl are damaged, and what goes on with it then.
+func remedyThen(dir, then string) string {
 	return fmt.Sprintf(`A disk may be failing, or the machine lost power while it wrote, or files were removed.
 waggle verify %[1]s tells all that is damaged. Put those files back, or make them anew
-of what is whole: waggle repair %[1]s, then --resume (--resume --accept-loss does both).
-What is lost then is listed in lost.txt.`, dir)
+of what is whole: waggle repair %[1]s, then %[2]s.
+What is lost then is listed in lost.txt.`, dir, then)
 }
 
 // goOnByItsOwn has a crawl go on by the job file in its folder where the one that is given as well
@@ -380,6 +404,31 @@ func (c *crawlCmd) goOnByItsOwn(col collection.Collection, out io.Writer) error 
 		fmt.Fprintf(out, "What %s says otherwise is left out (%s): give flags for it\n", event.Line(c.File), strings.Join(others, ", "))
 	}
 	c.Resume, c.File = true, ""
+	return nil
+}
+
+// changedForAll refuses to go on as one of several workers with another budget, delay or keywords: these are
+// changed for all workers at once, by an act.
+func (c *crawlCmd) changedForAll(j *job.Job) error {
+	col := collection.At(c.Out)
+	if c.Join == "" || !c.Resume || !col.OfSeveral() {
+		return nil
+	}
+	was, err := job.In(col)
+	if err != nil {
+		return err
+	}
+	say := func(flag, what, act string) error {
+		return fmt.Errorf("%s: the %s of a crawl of several workers is changed for all of them: waggle steer %s %s, then go on without %[1]s", flag, what, c.Out, act)
+	}
+	switch delay := c.Value("politeness.delay"); {
+	case j.Budget.Pages != was.Budget.Pages:
+		return say("--pages", "budget", fmt.Sprint("budget ", j.Budget.Pages))
+	case delay != "" && (was.Politeness.Delay == nil || *j.Politeness.Delay != *was.Politeness.Delay):
+		return say("--delay", "delay", "delay "+delay)
+	case !slices.Equal(j.Topic.Keywords, was.Topic.Keywords):
+		return say("--keywords", "keywords", fmt.Sprintf("keywords %q", strings.Join(j.Topic.Keywords, ", ")))
+	}
 	return nil
 }
 

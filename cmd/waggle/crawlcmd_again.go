@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -72,7 +73,7 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 	}
 	how, _, err := base.Round(n).Ended()
 	if err != nil {
-		return err
+		return unread(base.Round(n), err)
 	}
 	if n == 0 || base.Round(n).Begun() && how != "" && how != event.Stopped {
 		n++
@@ -97,6 +98,14 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 	return err
 }
 
+// unread is the error of reading the log of a round, with what helps where that is damaged.
+func unread(col collection.Collection, err error) error {
+	if errors.As(err, new(*event.LineError)) || errors.Is(err, collection.ErrLogEmpty) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w\n%s", err, remedyThen(col.Dir(), "the same command"))
+	}
+	return err
+}
+
 // prepareRound has a crawl ask for the pages that the rounds before round n know.
 func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base collection.Collection, n int, p *parse.Parser) error {
 	var known []collection.Known
@@ -108,10 +117,12 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 			known = append(known, k)
 		}
 	} else {
-		before, err := revisit.Read(ctx, base.Round(n-1), n-1, p)
+		last := base.Round(n - 1)
+		before, err := revisit.Read(ctx, last, n-1, p)
 		if err != nil {
-			return err
+			return unread(last, err)
 		}
+		m.Before = &last
 		known = before.Known
 		revisit.Choose(known, time.Now(), m.Job.Budget.Pages)
 		examples, err := base.Examples()

@@ -63,7 +63,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams, docs parse.Documents) err
 		j.Name = "demo-" + scorer
 		j.Scorer.Name = scorer
 		j.Budget.Pages = c.Pages
-		note("\n%s, %d pages:", scorer, c.Pages)
+		note("\n%s, %s:", scorer, terminal.Count(c.Pages, "page"))
 		col := collection.At(filepath.Join(dir, scorer))
 		if err := col.Usable(); err != nil {
 			return exit{exitUsage, err}

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/eval/pool"
@@ -20,6 +23,30 @@ func vacant(name string, force bool, read ...string) error {
 		return exit{exitUsage, err}
 	}
 	return nil
+}
+
+// outFolder is the folder that -o names; "" of a command that takes none there.
+func outFolder(k *kong.Context) string {
+	for _, f := range k.Flags() {
+		if f.Short == 'o' && (f.PlaceHolder == "DIR" || f.PlaceHolder == "WEB") {
+			return f.Target.String()
+		}
+	}
+	return ""
+}
+
+// unmade tells of an error of making the folder that -o names, or one around or beside it, that another is to be
+// named. Other errors stay as they are.
+func unmade(out string, err error) error {
+	var p *fs.PathError
+	if out == "" || !errors.As(err, &p) || p.Op != "mkdir" {
+		return err
+	}
+	out, made := filepath.Clean(out), filepath.Clean(p.Path)
+	if made != out && !strings.HasPrefix(out, made+string(filepath.Separator)) && filepath.Dir(made) != filepath.Dir(out) {
+		return err
+	}
+	return exit{exitUsage, fmt.Errorf("-o %s: this folder cannot be made: %w; name another", out, p.Err)}
 }
 
 // isPlot refuses names of files that a chart is not drawn into; "" is none.

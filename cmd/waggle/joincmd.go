@@ -96,6 +96,9 @@ func (c *engineFlags) checkEngine() error {
 // checkEngineDir tells whether a folder may be that of an engine: it holds one, or nothing, or is not
 // there yet. The error says what it holds otherwise.
 func checkEngineDir(dir string) error {
+	if err := folder.MayBe(dir); err != nil {
+		return fmt.Errorf("the folder of the engine: %w", err)
+	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -134,7 +137,7 @@ func (e *openedEngine) Close() error { return errors.Join(e.Engine.Close(), e.se
 // anew where the process that served it has ended meanwhile.
 // Where the crawl is to be an existing one, nothing is made for it; "" is the only one there.
 func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (*openedEngine, error) {
-	late := time.AfterFunc(lateAfter, func() { note("waits for the engine to answer") })
+	late := time.AfterFunc(worker.LateAfter, func() { note("waits for the engine to answer") })
 	defer late.Stop()
 	for {
 		e, err := c.tryEngine(ctx, crawl, name, existing, note)
@@ -144,9 +147,6 @@ func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existi
 		note(fmt.Sprintf("%v; looks for it again", err))
 	}
 }
-
-// lateAfter is how long something is waited for before that is said.
-const lateAfter = 3 * time.Second
 
 // tryEngine is openEngine with the engine that is there: the error wraps errNotServed once another one is.
 func (c *engineFlags) tryEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (e *openedEngine, err error) {
@@ -360,7 +360,7 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 	name := c.workerName(m.Writer.Dir())
 	e, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Writer.Joined(), m.Note)
 	if errors.Is(err, jetstream.ErrNoCrawl) {
-		return "", nil, fmt.Errorf("%w (%w)", worker.ErrUnknown, err)
+		return "", nil, exit{exitUsage, fmt.Errorf("%w (%w)", worker.ErrUnknown, err)}
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -379,7 +379,7 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		// A session that has begun ends with its term; before that nothing but this ends the wait.
 		go e.found.watch(joining, w.GiveUp)
 	}
-	m.MayAsk, m.Sharers = w.MayAsk, w.Sharers
+	m.MayAsk, m.Sharers, m.Agree = w.MayAsk, w.Sharers, w.Agree
 	m.Join = func(ctx context.Context, f *frontier.Frontier, briefing job.Briefing) (job.Membership, error) {
 		defer joined()
 		if err := w.Open(ctx, f, worker.Crawl(briefing)); err != nil {
@@ -393,6 +393,9 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View {
 		return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
 	})
+	if sum != nil {
+		sum.Several = true // also where nothing came from others
+	}
 	if w.HadEnough() {
 		c.WorkersMin = 0 // in a session that follows
 	}

@@ -169,11 +169,14 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 		if pages == nil {
 			continue
 		}
+		if err := folder.MayBe(c.Out); err != nil {
+			return exit{exitUsage, err}
+		}
 		dir, files, err := read.WriteTexts(c.Out, pages, t, c.Part, c.Words)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, terminal.Number(len(t.Pages)), files)
+		fmt.Fprintf(std.out, "%s: %s in %s\n", dir, terminal.Count(len(t.Pages), "page"), terminal.Count(files, "file"))
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/login"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -49,6 +51,9 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 			return exit{exitUsage, err}
 		}
 		urls = append(urls, u)
+	}
+	if dir := filepath.Dir(c.Out); !folder.Exists(dir) {
+		return exit{exitUsage, fmt.Errorf("-o %s: there is no folder %s; make it first", c.Out, dir)}
 	}
 	jar, err := cookies.Open(c.Out, clock.System{})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/cli"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/parse/document/child"
@@ -142,7 +143,7 @@ func (c *commands) addFlags(top string) {
 		}
 	}
 	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
-	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
+	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.secrets", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
 	add("crawl", &c.Crawl.Flags, "")
 	add("judge", &c.Judge.Flags, "", judgeSettings()...)
 	add("topic", &c.Topic.Train.Flags, "", proxied...)
@@ -279,13 +280,35 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		}
 		return exitUsage
 	}
-	if err = k.Run(parser); readerLeft(err, std.out) {
+	out := outFolder(k)
+	if out != "" {
+		if err := folder.MayBe(out); err != nil {
+			complain(std.err, fmt.Errorf("-o %w", err))
+			return exitUsage
+		}
+	}
+	if err = unmade(out, k.Run(parser)); readerLeft(err, std.out) {
 		return exitDone
 	}
+	err = folderGiven(err)
 	if err != nil && err.Error() != "" {
 		complain(std.err, err)
 	}
 	return exitCodeOf(err)
+}
+
+// folderGiven says what to give where a person named a folder in the place of a file.
+func folderGiven(err error) error {
+	var system *fs.PathError
+	if !errors.As(err, &system) || !errors.Is(system, syscall.EISDIR) {
+		return err
+	}
+	said := system.Path + " is a folder: give a file"
+	text := strings.Replace(err.Error(), system.Error(), said, 1)
+	if strings.HasPrefix(text, system.Path+":") {
+		text = text[strings.Index(text, said):]
+	}
+	return exit{exitUsage, errors.New(text)}
 }
 
 // readSpan reads a time span of a flag, and refuses one in the words of job files.

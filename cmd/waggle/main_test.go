@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse/document/child"
 )
 
@@ -13,5 +14,6 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == child.Name { // commands in this process start it to read documents
 		main()
 	}
+	long.InMemory()
 	testscript.Main(m, map[string]func(){"waggle": main})
 }

@@ -70,6 +70,7 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 				return exit{exitUsage, err}
 			}
 			begin.Dir, begin.Folder = filepath.Dir(whole), filepath.Base(whole)
+			folders = append(folders, dir)
 			fmt.Fprintf(std.err, "%s holds nothing yet: the page begins a crawl in it.\n", event.Line(dir))
 			break
 		}

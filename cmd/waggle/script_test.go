@@ -92,6 +92,9 @@ func TestScripts(t *testing.T) {
 					w.Header().Set("Set-Cookie", "id=session-of-ada")
 					w.Header().Set("X-Echo", r.Header.Get("X-Token"))
 					fmt.Fprintf(w, "<title>Bees</title>bees at %s <a href=/hive>bees</a>", r.URL.Path)
+					if r.URL.Path == "/telling" {
+						fmt.Fprintf(w, `<a href="/comb?t=%s">with the token</a> <a href="/out?p=correct%%20horse">with the password</a>`, r.Header.Get("X-Token"))
+					}
 				}))
 				ts.Defer(srv.Close)
 				ts.Setenv("SITE", srv.URL)
@@ -120,7 +123,7 @@ func TestScripts(t *testing.T) {
 					w.Header().Set("Content-Type", "text/html; charset=utf-8")
 					w.Header().Set("Set-Cookie", "id="+id+"; HttpOnly")
 					w.Header().Set("X-Echo", r.Header.Get("Cookie"))
-					fmt.Fprintf(w, "<title>Bees</title>bees at %s <a href=/hive>bees</a>", r.URL.Path)
+					fmt.Fprintf(w, "<title>Bees</title>bees at %s <a href=/hive>bees</a> <a href=/comb?key=%s>bees</a>", r.URL.Path, id)
 				}))
 				ts.Defer(srv.Close)
 				ts.Setenv("SITE", srv.URL)

@@ -25,12 +25,12 @@ type searchCmd struct {
 	Host      []string `placeholder:"NAME" help:"Only of this host, or of names below it; may be repeated."`
 	Language  []string `placeholder:"LANG" help:"Only in this language, such as en; may be repeated."`
 	Type      []string `placeholder:"TYPE" help:"Only of this type, such as text/html, or text/ for all of text; may be repeated."`
-	Verdict   string   `enum:",relevant,other" default:"" placeholder:"V" help:"Only relevant pages (relevant), or only others (other)."`
+	Verdict   string   `enum:"all,relevant,other" default:"all" placeholder:"V" help:"Only relevant pages (relevant), only others (other), or all (default)."`
 	Relevance float64  `placeholder:"X" help:"Only with at least this relevance, 0…1."`
 	Most      float64  `name:"relevance-max" placeholder:"X" help:"Only with at most this relevance."`
 	Since     string   `placeholder:"DATE" help:"Only fetched then or later: 2026-03-01, or with a time as 2026-03-01T12:00:00Z."`
 	Until     string   `placeholder:"DATE" help:"Only fetched before the end of this day, or before this time."`
-	Sort      string   `enum:",relevance,newest,oldest,host,url" default:"" placeholder:"ORDER" help:"relevance, newest, oldest, host or url (default: the best match first)."`
+	Sort      string   `enum:"match,relevance,newest,oldest,host,url" default:"match" placeholder:"ORDER" help:"relevance, newest, oldest, host, url, or match: the best match first (default)."`
 	Number    int      `short:"n" default:"10" placeholder:"N" help:"How many pages (default 10, at most 1000)."`
 	From      int      `placeholder:"N" help:"Leave out the first N."`
 	Copies    bool     `help:"Give near-copies each, not folded into one."`
@@ -91,6 +91,12 @@ func (c *searchCmd) query() (q index.Query, err error) {
 	q = index.Query{
 		Text: strings.Join(c.Words, " "), MinRelevance: c.Relevance, MaxRelevance: c.Most, Hosts: c.Host, Languages: c.Language, Types: c.Type,
 		Verdict: index.Verdict(c.Verdict), Sort: index.Sort(c.Sort), Fold: !c.Copies && c.CopiesOf == "", From: c.From, Size: c.Number,
+	}
+	if c.Verdict == "all" {
+		q.Verdict = ""
+	}
+	if c.Sort == "match" {
+		q.Sort = ""
 	}
 	if c.Number <= 0 {
 		return q, fmt.Errorf("-n %d: ask for at least 1 page", c.Number)

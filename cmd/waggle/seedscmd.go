@@ -32,7 +32,7 @@ type seedsCmd struct {
 // seedsSettings are those of the topic, the judge, and fetching.
 func seedsSettings() []string {
 	return []string{"topic.description", "topic.keywords", "topic.examples", "topic.negatives", "judge.name", "judge.threshold",
-		"contact", "politeness.delay", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
+		"contact", "politeness.delay", "fetch.secrets", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
 }
 
 // Help lists the kinds of sources.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -90,6 +93,9 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		return exit{exitUsage, a.NoPage()}
 	}
 	n, err := col.Act(a)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return exit{exitUsage, fmt.Errorf("%s cannot be told anything, as what it is told is kept in its folder: %w; steer as the user who crawls, or make the folder writable", c.Dir, err)}
+	}
 	if err != nil {
 		return err
 	}

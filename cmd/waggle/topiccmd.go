@@ -87,7 +87,7 @@ func (c *topicImportCmd) Run(std streams) error {
 	if err != nil {
 		return unusable(err)
 	}
-	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, terminal.Number(got.Examples), terminal.Number(got.Topics))
+	fmt.Fprintf(std.out, "%s: %s of %s\n", c.Out, terminal.Count(got.Examples, "example"), terminal.Count(got.Topics, "topic"))
 	got.WriteNotes(std.out, o)
 	return nil
 }

@@ -57,7 +57,7 @@ func (c *trainInspectCmd) graph(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "%s: %s pages, %s links between them, for %s\n\n", c.Path, terminal.Number(len(g.Nodes)), terminal.Number(len(g.Edges)), event.Line(g.Topic.Name))
+	fmt.Fprintf(io.out, "%s: %s, %s between them, for %s\n\n", c.Path, terminal.Count(len(g.Nodes), "page"), terminal.Count(len(g.Edges), "link"), event.Line(g.Topic.Name))
 	inspect.Graph(io.out, g)
 	if !folder.Exists(train.SequencesPath(c.Path)) {
 		return nil

@@ -71,7 +71,9 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if err := vacant(c.Out, c.Force); err != nil {
 		return err
 	}
-	c.applyPreset(io)
+	if err := c.applyPreset(io); err != nil {
+		return exit{exitUsage, err}
+	}
 	if c.Variance == 0 { // what is not given has a default
 		return exit{exitUsage, errors.New("--variance 0: give a number above 0")}
 	}
@@ -127,11 +129,15 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 }
 
 // applyPreset exchanges a preset for its kind of model and the constants that its
-// paper prints, but for those given otherwise, and tells of these.
-func (c *trainModelCmd) applyPreset(io streams) {
+// paper prints, but for those given otherwise, and tells of these. It refuses what is no
+// kind, and those whose models are not fitted to a graph or to paths.
+func (c *trainModelCmd) applyPreset(io streams) error {
 	p, ok := job.TrainingOf(c.Kind)
-	if !ok {
-		return
+	switch {
+	case slices.Contains(job.ApprenticeScorers(), c.Kind):
+		return fmt.Errorf("models of %s are made of crawls that have ended, and not of a graph: take `%s --scorer %[1]s`", c.Kind, model.Apprentice.Command())
+	case !ok:
+		return c.unknown()
 	}
 	c.Kind, c.preset = string(p.Kind), p.Scorer
 	counts := map[string]**int{"states": &c.States, "iterations": &c.Iterations}
@@ -156,6 +162,20 @@ func (c *trainModelCmd) applyPreset(io streams) {
 	for _, s := range told {
 		fmt.Fprintf(io.err, "%s: %s\n", p.Scorer, s)
 	}
+	return nil
+}
+
+// unknown tells, of a kind that is none and no preset, which there are; nil of others.
+func (c *trainModelCmd) unknown() error {
+	kind := model.Kind(c.Kind)
+	if slices.ContainsFunc(train.Fitters(), func(f train.Fitter) bool { return f.Kind == kind }) {
+		return nil
+	}
+	_, err := train.Fit(context.Background(), kind, nil, nil, train.FitOptions{})
+	if !slices.Contains(model.Kinds(), kind) {
+		err = fmt.Errorf("%w; or one of the presets %s", err, strings.Join(job.TrainingPresets(), ", "))
+	}
+	return err
 }
 
 // scorer is the one to crawl by.
@@ -163,18 +183,13 @@ func (c *trainModelCmd) scorer() string {
 	if c.preset != "" {
 		return c.preset
 	}
-	return train.ScorerOf(model.Kind(c.Kind))
+	return model.Kind(c.Kind).Scorer()
 }
 
 // fits tells of flags that are given and say nothing of the kind: whoever gives
 // one expects another model of it.
 func (c *trainModelCmd) fits() error {
 	kind := model.Kind(c.Kind)
-	fitters := train.Fitters()
-	at := slices.IndexFunc(fitters, func(f train.Fitter) bool { return f.Kind == kind })
-	if at < 0 {
-		return nil // train.Fit names those there are
-	}
 	chain, byPaths := kind == model.CRF || kind == model.MEMM, kind == model.PathLearner
 	type flag struct {
 		name        string

@@ -139,7 +139,7 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	for _, n := range built.Notes {
 		fmt.Fprintln(io.out, event.Line(n))
 	}
-	fmt.Fprintf(io.out, "%s: %s pages on %s hosts, %d topics%s\n", c.Out, terminal.Number(built.Count.Pages), terminal.Number(built.Count.Hosts), len(built.Manifest.Topics), map[bool]string{true: "; synthetic"}[built.Manifest.Synthetic])
+	fmt.Fprintf(io.out, "%s: %s on %s, %s%s\n", c.Out, terminal.Count(built.Count.Pages, "page"), terminal.Count(built.Count.Hosts, "host"), terminal.Count(len(built.Manifest.Topics), "topic"), map[bool]string{true: "; synthetic"}[built.Manifest.Synthetic])
 	return nil
 }
 

@@ -326,8 +326,13 @@ if [ -e lm10-data.txt ]; then
 		}' lm10-data.txt >lm10-data.md
 fi
 if told vs05; then models vs05 vs05-pathlearner sites,pages,targets,sequences,words >"$out/papers-vs05-training.csv"; fi
+bpm09=bpm09-best-first-both,bpm09-best-first-page,bpm09-best-first-anchor,bpm09-hmm,bpm09-hmm-centroid-page,bpm09-hmm-centroid-both
 curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
 curve papers-bpm09-curves bpm09 hits 10 ''
+for t in defined vague; do
+	eval "topics=\$$t"
+	made bpm09 papers-bpm09-$t-curves.csv awk -f "$here/papers-curves.awk" -v column=hits -v steps=10 -v only=$bpm09 -v topics="^($topics)(@|\$)" bpm09/curves.csv
+done
 curve papers-bpm09-similar-curves bpm09 similar 10 ''
 curve papers-bpm09-long-curves bpm09-long hits 20 ''
 curve papers-cps02-loss cps02 loss 10 ''
@@ -346,6 +351,8 @@ drawn papers-control papers-control-curves hits $lm10,best-first-both,breadth-fi
 drawn papers-bpm09-classics papers-bpm09-curves hits bpm09-best-first-both,bpm09-best-first-page,bpm09-best-first-anchor,breadth-first,depth-first "Figure 4: classic crawlers"
 drawn papers-bpm09-semantic papers-bpm09-curves hits bpm09-best-first-both,bpm09-semantic-synonym,bpm09-semantic-hypernym "Figure 5: semantic crawlers"
 drawn papers-bpm09-learners papers-bpm09-curves hits bpm09-best-first-both,bpm09-hmm,bpm09-hmm-centroid-page,bpm09-hmm-centroid-both,breadth-first "Figure 6: crawlers that learn"
+drawn papers-bpm09-defined papers-bpm09-defined-curves hits $bpm09 "Figure 7: topics that keywords define"
+drawn papers-bpm09-vague papers-bpm09-vague-curves hits $bpm09 "Figure 8: the other topics"
 drawn papers-htt14 papers-htt14-curves hits htt14-hmm2,htt14-hmm,bayes-cluster-like,bayes-page-like,knn-page-like "Relevant pages"
 drawn papers-vs05 papers-vs05-curves hits vs05-afc,vs05-pathlearner,vs05-pathlearner-10,vs05-pathlearner-0,pathlearner,afc-approx,breadth-first "Goals"
 drawn papers-cps02-loss papers-cps02-loss loss best-first-page,cps02-apprentice,cps02-recall,cps02-apprentice-online,cps02-online-100,apprentice-tempered,tempered-offline "Expected loss"

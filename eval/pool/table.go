@@ -38,7 +38,7 @@ func WriteStrata(out io.Writer, p *Pool) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s pages to read\n", terminal.Number(total))
+	_, err := fmt.Fprintf(out, "\n%s to read\n", terminal.Count(total, "page"))
 	return err
 }
 

@@ -146,33 +146,44 @@ func pathOf(u web.URL) string {
 	return path
 }
 
-// Answered takes in the cookies that a response for an address sets, and takes out of its
-// header what lets somebody in: those lines, and the values of cookies that it or its
-// request carried where they stand elsewhere, if they are long and made as such tokens are.
-func (j *Jar) Answered(u web.URL, h http.Header) {
-	var tokens []string
-	for _, c := range j.matching(u) {
-		tokens = append(tokens, c.Value)
+// Tokens are the values by which somebody may be let in, of the cookies of a host and its whole site.
+func (j *Jar) Tokens(h web.Host) (tokens []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s := j.sites[h.Domain()]; s != nil {
+		for i := range s.cookies {
+			if isToken(s.cookies[i].Value) {
+				tokens = append(tokens, s.cookies[i].Value)
+			}
+		}
 	}
+	return tokens
+}
+
+// Answered takes in the cookies that a response for an address sets, and takes their lines out of its
+// header. The tokens are those of the site before, and of those lines.
+func (j *Jar) Answered(u web.URL, h http.Header) (tokens []string) {
+	tokens = append(j.Tokens(u.Host()), Tokens(h)...)
 	lines := h["Set-Cookie"]
 	for _, line := range lines[:min(len(lines), maxAtOnce)] {
 		if set, err := http.ParseSetCookie(line); err == nil {
-			tokens = append(tokens, set.Value)
 			j.take(u, set, false)
 		}
 	}
 	h.Del("Set-Cookie")
-	for _, t := range tokens {
-		if !isToken(t) {
-			continue
-		}
-		for _, values := range h {
-			for i := range values {
-				values[i] = strings.ReplaceAll(values[i], t, web.Concealed)
-			}
+	j.saveNow(false)
+	return tokens
+}
+
+// Tokens are the values of cookies that a response sets by which somebody may be let in.
+func Tokens(h http.Header) (tokens []string) {
+	lines := h["Set-Cookie"]
+	for _, line := range lines[:min(len(lines), maxAtOnce)] {
+		if set, err := http.ParseSetCookie(line); err == nil && set.MaxAge >= 0 && isToken(set.Value) {
+			tokens = append(tokens, set.Value)
 		}
 	}
-	j.saveNow(false)
+	return tokens
 }
 
 // SetScripted takes in the cookies that scripts can read after a page was shown: those of
@@ -377,10 +388,10 @@ func (j *Jar) remove(s *site, at int) {
 // a person gave if there are any.
 func (j *Jar) oldest() string {
 	oldest := ""
+	var o *site
 	for domain, s := range j.sites {
-		o := j.sites[oldest]
 		if o == nil || (s.given > 0) != (o.given > 0) && s.given == 0 || (s.given > 0) == (o.given > 0) && s.used < o.used {
-			oldest = domain
+			oldest, o = domain, s
 		}
 	}
 	return oldest
@@ -389,12 +400,50 @@ func (j *Jar) oldest() string {
 // tokenLength is the fewest bytes of a token.
 const tokenLength = 16
 
-// isToken tells whether a value is one by which somebody may be let in, and no word that
-// stands in headers anyway.
+// isToken tells whether a value is one by which somebody may be let in, and no words, such as the
+// name of the page shown last: links that repeat a token are lost. Tokens are drawn at random. In a word
+// of one, a row of letters and digits, these change often: more than once in 12 characters, more than twice
+// in 8, or more than once in each of two words. Or the word is long, and has digits or capitals among small letters.
 func isToken(s string) bool {
-	return len(s) >= tokenLength && !strings.ContainsFunc(s, func(r rune) bool {
-		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_+=%~", r))
-	})
+	if len(s) < tokenLength {
+		return false
+	}
+	changing := 0 // words in which letters and digits change more than once
+	row, changes, mixed := 0, 0, false
+	random := func() bool { // at the end of a word
+		if changes > 1 {
+			changing++
+		}
+		return changing > 1 || changes > 1 && row >= 12 || changes > 2 && row >= 8 || mixed && row >= tokenLength
+	}
+	last := byte(' ') // 'a' and 'A' of letters, '0' of a digit, ' ' of others
+	for i := 0; i < len(s); i++ {
+		kind := byte(' ')
+		switch c := s[i]; {
+		case '0' <= c && c <= '9':
+			kind = '0'
+		case 'a' <= c && c <= 'z':
+			kind = 'a'
+		case 'A' <= c && c <= 'Z':
+			kind = 'A'
+		case c == '%': // %2F is one character
+			i += 2
+		}
+		if kind == ' ' {
+			if random() {
+				return true
+			}
+			row, changes, mixed, last = 0, 0, false, kind
+			continue
+		}
+		if last != ' ' && (kind == '0') != (last == '0') {
+			changes++
+		}
+		row++
+		mixed = mixed || kind == '0' || kind == 'A' && last == 'a'
+		last = kind
+	}
+	return random()
 }
 
 // Add adds a cookie as it is, such as one of a browser in which a person logged in. What sites
@@ -406,7 +455,7 @@ func (j *Jar) Add(c Cookie) error {
 
 // admit puts a cookie that no response set, if it can be one.
 func (j *Jar) admit(c Cookie) error {
-	c.Domain = strings.ToLower(strings.TrimPrefix(c.Domain, "."))
+	c.Domain = strings.ToLower(strings.TrimLeft(c.Domain, "."))
 	switch host := web.Host(c.Domain); {
 	case c.Domain == "" || strings.ContainsAny(c.Domain, " \t/\\"):
 		return errors.New("it is for no host")

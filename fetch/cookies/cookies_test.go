@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,15 +218,26 @@ func TestGivenStays(t *testing.T) {
 	}
 }
 
-// Tokens are taken out of headers that repeat them; words that are cookies too are not.
-func TestAnsweredConceals(t *testing.T) {
+// The tokens of a site are those of its cookies and of those that a response sets, on whatever path;
+// words and addresses that are cookies too are none.
+func TestAnsweredTokens(t *testing.T) {
 	const token = "0123456789abcdef0123"
 	j := New(newStill())
-	answered(t, j, "https://a.example/", "id="+token, "lang=en")
-	h := http.Header{"Set-Cookie": {"id2=" + token + "ff"}, "Location": {"/en/?id=" + token}, "X-Id": {"a", token + "ff"}}
-	j.Answered(address(t, "https://a.example/"), h)
-	if s := fmt.Sprint(h); strings.Contains(s, token) || !strings.Contains(s, "/en/?id=…") || h["Set-Cookie"] != nil {
-		t.Error(s)
+	answered(t, j, "https://a.example/", "id="+token, "lang=en", "last=introduction-to-beekeeping", "deep="+token+"aa; Path=/deep")
+	h := http.Header{"Set-Cookie": {"id=" + token + "ff", "gone=" + token + "; Max-Age=0"}, "X-Id": {"a"}}
+	got := j.Answered(address(t, "https://a.example/"), h)
+	if want := []string{token, token + "aa", token + "ff"}; !slices.Equal(got, want) || h["Set-Cookie"] != nil || h["X-Id"] == nil {
+		t.Errorf("%q, want %q; the header is %v", got, want, h)
+	}
+	for value, want := range map[string]bool{
+		"8f3c77b1": false, "best-of-2024-beekeeping": false, "Datenschutzerklaerung": false, "%2Fguide%2Fhives%2Findex.html": false,
+		"rfc9110-http-semantics-2022b1": false, "python3-lib2to3-guide": false, "2026-11-29-mp3-to-mp4": false, "k3x9-a8s2-p0w7-zz": true,
+		"1234567890123456": true, "123e4567-e89b-12d3-a456-426614174000": true, "kJhGfDsAqWeRtYuIoP": true,
+		"s%3Aj7kq0pVx.2yG": true, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl": true,
+	} {
+		if isToken(value) != want {
+			t.Errorf("%s is a token: %t, want %t", value, !want, want)
+		}
 	}
 }
 

@@ -79,6 +79,9 @@ func (j *Jar) read() error {
 	if err != nil {
 		return err
 	}
+	if info.IsDir() {
+		return fmt.Errorf("%s is a folder: give a file, such as %s", j.file, j.file+"/cookies.txt")
+	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("others on this machine may read %s: chmod 600 %s", j.file, j.file)
 	}
@@ -120,7 +123,7 @@ func parseLine(line string) (c Cookie, ok bool, err error) {
 		return c, false, errors.New("these are not seven fields with tabs between them")
 	}
 	seconds, err := strconv.ParseFloat(f[4], 64)
-	if err != nil || seconds < -1 || seconds > 1e12 {
+	if err != nil || !(seconds >= -1 && seconds <= 1e12) { // NaN is none either
 		return c, false, errors.New("the fifth field is no number of seconds")
 	}
 	c.Domain, c.Below, c.Path, c.Secure, c.Name, c.Value = f[0], strings.EqualFold(f[1], "TRUE"), f[2], strings.EqualFold(f[3], "TRUE"), f[5], f[6]

@@ -478,7 +478,12 @@ func FuzzParse(f *testing.F) {
 func FuzzPage(f *testing.F) {
 	f.Add("waggle: noindex, other: none", "robots", "noai", "waggle")
 	f.Fuzz(func(t *testing.T, tag, name, content, agent string) {
-		Page(web.Reservation{Said: true, Policy: tag}, web.Header{"X-Robots-Tag": {tag}, "Tdm-Policy": {tag}}, []Meta{{name, content}}, agent)
+		site, meta := web.Reservation{Said: true, Policy: tag}, []Meta{{name, content}}
+		said := Page(site, web.Header{"X-Robots-Tag": {tag}, "Tdm-Policy": {tag}}, meta, agent)
+		more := Page(site, web.Header{"X-Robots-Tag": {tag, "nofollow"}, "Tdm-Policy": {tag}}, meta, agent)
+		if !more.NoFollow || said.NoIndex && !more.NoIndex || said.NoAI && !more.NoAI {
+			t.Errorf("%+v, and with one wish more %+v", said, more)
+		}
 	})
 }
 

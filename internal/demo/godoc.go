@@ -131,7 +131,10 @@ func buildGodoc(ctx context.Context, goTool string, note func(string, ...any)) (
 	if err != nil {
 		cache = os.TempDir()
 	}
-	dir := filepath.Join(cache, "waggle", "godoc-"+godocVersion)
+	dir, err := folder.OpenVersion(filepath.Join(cache, "waggle"), "godoc-"+godocVersion, []string{"godoc-v"}, time.Now())
+	if err != nil {
+		return "", err
+	}
 	bin := filepath.Join(dir, "godoc")
 	if folder.Exists(bin) {
 		return bin, nil
@@ -150,9 +153,6 @@ func buildGodoc(ctx context.Context, goTool string, note func(string, ...any)) (
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go install %s@%s: %w\n%s\nThe demo needs this module once; a machine that cannot reach a module proxy can crawl a recorded web instead (waggle web --help)",
 			godocModule, godocVersion, err, strings.TrimSpace(string(out)))
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
 	}
 	return bin, moveFile(filepath.Join(tmp, "godoc"), bin)
 }

@@ -36,11 +36,27 @@ func Vacant(name string, force bool, read ...string) error {
 	return writable(name)
 }
 
+// MayBe tells whether there is a folder of that name, or one may be made: nothing else has the
+// name, nor that of a folder around it.
+func MayBe(name string) error {
+	for dir := filepath.Clean(name); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && info.IsDir():
+			return nil
+		case err == nil:
+			return fmt.Errorf("%s is a file, and a folder is wanted there: name another, or move the file away", dir)
+		case dir == filepath.Dir(dir):
+			return nil
+		}
+	}
+}
+
 // writable tells whether a file can be written beside that of a name.
 func writable(name string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, err)
+		return fmt.Errorf("%s cannot be written: %w", name, named(name, err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

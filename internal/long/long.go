@@ -4,6 +4,7 @@
 package long
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -44,6 +45,35 @@ func TestOfAll(t testing.TB, why string) {
 	t.Helper()
 	if !All() {
 		t.Skipf("%s: set %s=all", why, Variable)
+	}
+}
+
+// InMemory has the temporary files of a test program in memory in the quick run, where the
+// system has a folder for that with room: what tests that make crawls write is synced to a disk
+// otherwise, for up to half of their processor time. The long run has them on the disk. A TMPDIR
+// that the person sets holds in both. It is for the start of TestMain.
+func InMemory() {
+	if !Asked() && os.Getenv("TMPDIR") == "" && room(memory) >= enough {
+		os.Setenv("TMPDIR", memory)
+	}
+}
+
+// memory is the folder that Linux has for files in memory; enough is what tests may write there,
+// in bytes: containers often have 64 MiB, which would not do.
+const (
+	memory = "/dev/shm"
+	enough = 1 << 30
+)
+
+// Draws is how many cases each property of package rapid draws in the quick run, where
+// -rapid.checks does not say it. The long run draws as many as that package does, 100. It is for
+// the start of TestMain.
+func Draws(quick int) {
+	if Asked() {
+		return
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(quick)); err != nil {
+		panic(fmt.Sprintf("tests without package rapid draw nothing: %v", err))
 	}
 }
 

@@ -1,7 +1,9 @@
 package long
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"testing"
 )
 
@@ -66,3 +68,41 @@ type recorder struct {
 }
 
 func (r *recorder) Skipf(format string, args ...any) { r.skipped = fmt.Sprintf(format, args...) }
+
+// Temporary files are in memory in the quick run alone, and where the person says otherwise there.
+func TestInMemory(t *testing.T) {
+	t.Setenv("TMPDIR", "")
+	disk := os.TempDir()
+	quick := disk
+	if room(memory) >= enough {
+		quick = memory
+	}
+	for _, c := range []struct{ asked, said, want string }{
+		{"", "", quick},
+		{"1", "", disk},
+		{"all", "", disk},
+		{"", "/elsewhere", "/elsewhere"},
+	} {
+		t.Setenv(Variable, c.asked)
+		t.Setenv("TMPDIR", c.said)
+		if InMemory(); os.TempDir() != c.want {
+			t.Errorf("%s=%q, TMPDIR=%q: %s, want %s", Variable, c.asked, c.said, os.TempDir(), c.want)
+		}
+	}
+	if n := room("/no folder"); n != 0 {
+		t.Errorf("%d bytes of room in no folder", n)
+	}
+}
+
+// The quick run says how many cases are drawn, the long run does not.
+func TestDraws(t *testing.T) {
+	n := flag.Int("rapid.checks", 100, "what package rapid has")
+	t.Setenv(Variable, "1")
+	if Draws(40); *n != 100 {
+		t.Errorf("the long run draws %d", *n)
+	}
+	t.Setenv(Variable, "")
+	if Draws(40); *n != 40 {
+		t.Errorf("the quick run draws %d", *n)
+	}
+}

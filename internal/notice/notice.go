@@ -89,5 +89,5 @@ func (w *Watch) Add(e event.Event) []Notice {
 }
 
 func (w *Watch) halfSpent(elapsed time.Duration) bool {
-	return w.sum.Budget > 0 && 2*w.sum.Pages >= w.sum.Budget || w.sum.Limit > 0 && 2*elapsed >= w.sum.Limit
+	return w.sum.Budget > 0 && !w.sum.Several && 2*w.sum.Pages >= w.sum.Budget || w.sum.Limit > 0 && 2*elapsed >= w.sum.Limit
 }

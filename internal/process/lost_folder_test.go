@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/cluster/worker"
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/store/ship/shiptest"
 )
@@ -22,6 +23,9 @@ func TestLostFolder(t *testing.T) {
 	for name, over := range map[string]bool{"while others crawl": false, "when the crawl is over": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if over {
+				long.Test(t, "crawls with several processes, twice")
+			}
 			shop := shiptest.New(t)
 			c := newCrew(t, 40, 25, 20*time.Millisecond)
 			c.args = []string{"--workers", "4", "--ship", "s3://pages/crawl", "--ship-size", "32KiB"}

@@ -23,7 +23,7 @@ import (
 //	default  all of these at their defaults, but without a browser
 //	auto     all of these at their defaults
 //
-// It needs the recorded webs departments and campus:
+// It needs the recorded webs departments, campus and manuals:
 //
 //	WAGGLE_PAGES=2000 WAGGLE_TURNS=9 go test -run '^$' -bench Plain -benchtime 1x -timeout 1h ./internal/process
 //
@@ -45,7 +45,7 @@ import (
 // has what these cost by profile.
 func BenchmarkPlain(b *testing.B) {
 	budget, turns := number(b, "WAGGLE_PAGES", 2000), number(b, "WAGGLE_TURNS", 9)
-	for _, name := range []string{"departments", "campus"} {
+	for _, name := range []string{"departments", "campus", "manuals"} {
 		b.Run(name, func(b *testing.B) {
 			place, w := builtWeb(b, name)
 			proxy := serveInChild(b, place)

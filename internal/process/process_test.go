@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/long"
 )
 
 // Exit codes of waggle that tests look for, see waggle --help.
@@ -49,6 +51,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, judgeAndDie(os.Args[1], os.Args[2]))
 		os.Exit(1)
 	}
+	long.InMemory()
 	code, err := built(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -67,6 +67,22 @@ func TestRefusedJoin(t *testing.T) {
 	h.stop()
 	nothing("waiting for workers")
 	c.finish(c.start("w1"))
+	// What holds for all workers is changed for all of them, and not below what they have done.
+	for what, x := range map[string]struct {
+		args []string
+		says string
+	}{
+		"another budget":       {[]string{"crawl", "-o", dir, "--resume", "--join", c.engine, "--pages", "999"}, "--pages: the budget of a crawl of several workers is changed for all of them: waggle steer " + dir + " budget 999"},
+		"too small a budget":   {[]string{"steer", dir, "budget", "1"}, "and its budget over all runs is 1: give more than it has fetched"},
+		"no engine":            {[]string{"crawl", "-o", dir, "--resume"}, "is that of one of several workers"},
+		"an engine of no file": {[]string{"cluster", "status", "--join", filepath.Join(c.dir, "none")}, "no process serves an engine"},
+	} {
+		cmd := waggleCommand(x.args)
+		said, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(said), x.says) {
+			t.Errorf("%s: %v\n%s", what, err, said)
+		}
+	}
 	// A folder goes on with the engine by which it was begun, and makes none.
 	other, none := filepath.Join(c.dir, "other"), filepath.Join(c.dir, "mistyped")
 	_, address := c.startEngine(other, "--listen", "127.0.0.1:0")

@@ -10,24 +10,27 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/long"
 )
 
-// told waits until the log of a worker has n acts, and returns them.
+// told waits until the log of a worker is there and has n acts, and returns them.
 func (h *hand) told(n int) []string {
 	h.c.Helper()
 	ctx, cancel := context.WithTimeout(h.c.Context(), time.Minute)
 	defer cancel()
 	for {
 		var out []string
-		if c := collection.At(h.dir); c.Begun() {
-			for e, err := range event.ReadKinds(c.EventLog(), event.Act{}.Kind()) {
+		log := collection.At(h.dir).EventLog()
+		begun := folder.Exists(log)
+		if begun {
+			for e, err := range event.ReadKinds(log, event.Act{}.Kind()) {
 				if a, ok := e.(event.Act); ok && err == nil {
 					out = append(out, fmt.Sprint(a.Number, " ", a.Words(), a.Refused))
 				}
 			}
 		}
-		if len(out) >= n {
+		if begun && len(out) >= n {
 			return out
 		}
 		select {
@@ -68,6 +71,7 @@ func TestSteeredWorkers(t *testing.T) {
 	c.web.allow(60) // no page more before all workers are told of the muted site
 	w0, w1 := c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")
 	c.web.await(t, 60)
+	w0.told(0) // it has begun, whoever has fetched these pages
 	c.waggle("steer", w0.dir, "pause")
 	w0.told(1)
 	w1.told(1)
@@ -195,6 +199,7 @@ func TestUnmutedWorkers(t *testing.T) {
 	c.web.allow(40)
 	w0, w1 := c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")
 	c.web.await(t, 40)
+	w1.told(0) // it has begun, whoever has fetched these pages
 	for i, site := range []int{7, 11} {
 		c.waggle("steer", w1.dir, "mute", siteName(site))
 		w0.told(i + 1)

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -45,6 +46,24 @@ func TestMeter(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("on a terminal %v:\n%q\nwant\n%q", live, got, want)
+		}
+	}
+}
+
+// Two relevances that differ are never shown as the same.
+func TestApart(t *testing.T) {
+	for _, x := range []struct {
+		a, b       float64
+		one, other string
+	}{
+		{0.3, 0.3, "0.3", "0.3"},
+		{0.25, 0.3, "0.25", "0.3"},
+		{0.29996, 0.3, "0.29996", "0.30000"},
+		{0.2999999, 0.3, "0.2999999", "0.3000000"},
+		{math.Nextafter(0.3, 0), 0.3, "0.2999999999999999", "0.3000000000000000"},
+	} {
+		if one, other := Apart(x.a, x.b); one != x.one || other != x.other {
+			t.Errorf("%v and %v: %s and %s", x.a, x.b, one, other)
 		}
 	}
 }

@@ -135,6 +135,15 @@ func Decimal(v float64) string {
 	return s
 }
 
+// Apart shows two relevances as Decimal does, with as many more decimals as tell which is greater.
+func Apart(a, b float64) (string, string) {
+	one, other := Decimal(a), Decimal(b)
+	for digits := 5; a != b && one == other && digits <= 17; digits++ {
+		one, other = strconv.FormatFloat(a, 'f', digits, 64), strconv.FormatFloat(b, 'f', digits, 64)
+	}
+	return one, other
+}
+
 // Reasons lists counts, largest first, in at most n cells; what has no room is
 // summed up as "others".
 func Reasons(counts map[web.Reason]int, n int) string {

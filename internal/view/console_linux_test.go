@@ -70,9 +70,24 @@ func TestConsole(t *testing.T) {
 			t.Errorf("key %q, want %q", got, want)
 		}
 	}
-	c.Give()
-	if m := modes(); m != before {
-		t.Errorf("given back: %+v, was %+v", m, before)
+	for i := range 5 {
+		c.Take()
+		c.Give()
+		if m := modes(); m != before {
+			t.Errorf("given back: %+v, was %+v", m, before)
+		}
+		// Nobody reads from it any more: what is typed is there for who comes next.
+		line := fmt.Sprintf("line %d\n", i)
+		if _, err := person.WriteString(line); err != nil {
+			t.Fatal(err)
+		}
+		var b [64]byte
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 5000); n != 1 || err != nil {
+			t.Fatalf("%q is gone: %v", line, err)
+		}
+		if n, err := unix.Read(fd, b[:]); err != nil || string(b[:n]) != line {
+			t.Errorf("%q of %q is left: %v", b[:max(n, 0)], line, err)
+		}
 	}
 	c.Take()
 	c.Close()

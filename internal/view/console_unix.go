@@ -25,6 +25,9 @@ type tty struct {
 	mu    sync.Mutex
 	own   *unix.Termios // how the terminal was before Take; nil while it is not taken
 	taken atomic.Bool
+	// reading is held by who reads, a fifth of a second at most, and by who gives the terminal
+	// back: a read that began then would wait for a whole line, and Close for it.
+	reading sync.Mutex
 }
 
 // openConsole opens the terminal out, with the keyboard in if that is one.
@@ -82,6 +85,8 @@ func (t *tty) Take() {
 func (t *tty) Give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.reading.Lock()
+	defer t.reading.Unlock()
 	if t.own != nil && t.Front() {
 		unix.IoctlSetTermios(t.in, writeTermios, t.own) // where that fails nothing can be done
 	}
@@ -101,13 +106,7 @@ func (t *tty) read() {
 			return
 		default:
 		}
-		n := 0
-		if t.taken.Load() && t.Front() {
-			var err error
-			if n, err = unix.Read(t.in, b[:]); err != nil && err != unix.EINTR {
-				n = -1
-			}
-		}
+		n := t.readOnce(b[:])
 		if n <= 0 && (n < 0 || !t.taken.Load()) {
 			select {
 			case <-t.stop:
@@ -124,6 +123,21 @@ func (t *tty) read() {
 			}
 		}
 	}
+}
+
+// readOnce reads what was typed while the terminal is taken: the number of bytes, 0 after a while
+// without any, below 0 where nothing can be read.
+func (t *tty) readOnce(b []byte) int {
+	t.reading.Lock()
+	defer t.reading.Unlock()
+	if !t.taken.Load() || !t.Front() {
+		return 0
+	}
+	n, err := unix.Read(t.in, b)
+	if err != nil && err != unix.EINTR {
+		return -1
+	}
+	return n
 }
 
 // listen passes signals on. After the first that ends the crawl it hears no

@@ -133,7 +133,7 @@ func (v *plainView) pause(a event.Act) {
 
 func (v *plainView) line() string {
 	s := &v.state
-	line := fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s", terminal.Span(s.Elapsed(s.Last)), terminal.Number(s.Pages),
+	line := fmt.Sprintf("%8s  %s  %s relevant  harvest %s, last %d %s", terminal.Span(s.Elapsed(s.Last)), terminal.Count(s.Pages, "page"),
 		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if d := s.Last.Sub(v.shown); d > 0 && s.Pages > v.pages {
 		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())

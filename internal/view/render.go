@@ -188,7 +188,7 @@ func (t *trend) spark() string {
 // left guesses the time until the budget is spent; ok is false without a
 // budget or without a speed.
 func (s *viewState) left(now time.Time, rate float64) (d time.Duration, ok bool) {
-	if s.Budget > 0 && rate > 0 {
+	if s.Budget > 0 && rate > 0 && !s.Several {
 		seconds := float64(max(0, s.Budget-s.Pages)) / rate
 		d, ok = time.Duration(min(seconds, 1e9)*float64(time.Second)), true
 	}
@@ -368,7 +368,7 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 	add(label("speed", n), part{text: terminal.Speed(rate), cut: true},
 		part{text: "   " + terminal.Size(s.Bytes)},
 		part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})
-	add(label("frontier", n), part{text: terminal.Number(s.Frontier.Queued) + " links", cut: true},
+	add(label("frontier", n), part{text: terminal.Count(s.Frontier.Queued, "link"), cut: true},
 		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits, s.Frontier)},
 		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})
@@ -388,7 +388,7 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 	}
 	counts("failed", failed)
 	if outside > 0 {
-		add(label("outside", n), part{text: terminal.Number(outside) + " links not in the record", cut: true})
+		add(label("outside", n), part{text: terminal.Count(outside, "link") + " not in the record", cut: true})
 	}
 	counts("skipped", s.Skipped)
 	for i, f := range s.latest {
@@ -469,14 +469,14 @@ func down(f web.FrontierStats) string {
 	if f.Down == 0 {
 		return ""
 	}
-	return ", " + terminal.Number(f.Down) + " down with " + terminal.Number(f.Held) + " links"
+	return ", " + terminal.Number(f.Down) + " down with " + terminal.Count(f.Held, "link")
 }
 
 // budgetRow tells how far the crawl is, with a bar where there is room.
 func (s *viewState) budgetRow(now time.Time, rate float64, n int, p terminal.Paint) string {
-	pages := terminal.Number(s.Pages) + " pages"
-	if s.Budget > 0 {
-		pages = terminal.Number(s.Pages) + " of " + terminal.Number(s.Budget) + " pages"
+	pages := terminal.Count(s.Pages, "page")
+	if s.Budget > 0 && !s.Several {
+		pages = terminal.Number(s.Pages) + " of " + terminal.Count(s.Budget, "page")
 	}
 	rest := part{}
 	switch d, ok := s.left(now, rate); {
@@ -507,7 +507,7 @@ func percentShort(v float64) string {
 // spent is the share of the budget that is used up, of pages or of time,
 // whichever is further; ok is false without a budget.
 func (s *viewState) spent(now time.Time) (share float64, ok bool) {
-	if s.Budget > 0 {
+	if s.Budget > 0 && !s.Several {
 		share, ok = float64(s.Pages)/float64(s.Budget), true
 	}
 	if s.Limit > 0 {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	}
 	pages := terminal.Number(s.Pages)
 	if s.Budget > 0 {
-		pages += " of " + terminal.Number(s.Budget)
+		pages += budgetOf(s)
 	}
 	line("pages", "%s%s", pages, of(s.NotKept))
 	if len(s.Cut) > 0 {
@@ -53,7 +52,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		}
 	}
 	line("hosts", "%s", terminal.Number(s.Hosts()))
-	line("received", "%s in %s requests", terminal.Size(s.Bytes), terminal.Number(s.Requests))
+	line("received", "%s in %s", terminal.Size(s.Bytes), terminal.Count(s.Requests, "request"))
 	run := terminal.Span(elapsed)
 	if s.Runs > 1 {
 		run += fmt.Sprintf(" in %d runs", s.Runs)
@@ -86,7 +85,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		line("retries", "%s", terminal.Number(s.Retries))
 	}
 	if s.Busy > 0 {
-		line("put back", "%s times, as others were being asked at the same address, or a server wished to be left alone", terminal.Number(s.Busy))
+		line("put back", "%s, as others were being asked at the same address, or a server wished to be left alone", terminal.Count(s.Busy, "time"))
 	}
 	table := func(name string, counts map[web.Reason]int) {
 		for _, c := range event.ByCount(counts) {
@@ -100,11 +99,11 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	}
 	failed, outside := failures(s)
 	if outside > 0 {
-		line("not recorded", "%s links lead out of the recorded web", terminal.Number(outside))
+		line("not recorded", "%s out of the recorded web", terminal.Count(outside, "link"))
 	}
 	table("failed", failed)
-	if n := s.Statuses[http.StatusUnauthorized] + s.NotKept[web.ReasonLogin]; n > 0 {
-		line("logins", "%9s  of the pages want one: waggle help logins says how a crawl is let in", terminal.Number(n))
+	if n := s.Logins(); n > 0 {
+		line("logins", "%9s  %s", terminal.Number(n), event.LoginsHelp)
 	}
 	table("skipped", s.Skipped)
 	table("dropped", s.Dropped)
@@ -116,7 +115,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		if h.Relevant == 0 {
 			break
 		}
-		line(name, "%9s  of %s pages on %s", terminal.Number(h.Relevant), terminal.Number(h.Pages), terminal.Untrusted(string(h.Host), 60))
+		line(name, "%9s  of %s on %s", terminal.Number(h.Relevant), terminal.Count(h.Pages, "page"), terminal.Untrusted(string(h.Host), 60))
 		name = ""
 	}
 	return out.Flush()
@@ -219,4 +218,13 @@ func Why(s *event.Summary, private bool) string {
 		return text
 	}
 	return ""
+}
+
+// budgetOf is the budget of pages behind the number of those that were fetched. That of several workers
+// is spent by all of them, and how much the others have spent is not told here.
+func budgetOf(s *event.Summary) string {
+	if s.Several {
+		return " by this worker, of a budget of " + terminal.Number(s.Budget) + " for all workers"
+	}
+	return " of " + terminal.Number(s.Budget)
 }

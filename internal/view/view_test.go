@@ -45,6 +45,7 @@ func TestReportCountsOnce(t *testing.T) {
 		s.Add(event.Failed{Reason: web.ReasonRedirectKnown})
 	}
 	s.Add(event.Failed{Reason: web.ReasonRedirect, Queued: true})
+	s.Requests = 1
 	s.Add(event.Dropped{Reason: web.ReasonMuted, Count: 145})
 	s.Add(event.Dropped{Reason: web.ReasonMuted, Count: 578})
 	s.Add(event.Ended{How: event.Stopped, Frontier: web.FrontierStats{Muted: 578}})
@@ -58,6 +59,9 @@ func TestReportCountsOnce(t *testing.T) {
 	}
 	if strings.Contains(got, "dropped") || !strings.Contains(got, "\nmuted        578 links") {
 		t.Errorf("links are muted twice in\n%s", got)
+	}
+	if want := " in 1 request\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
 	}
 }
 

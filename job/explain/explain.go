@@ -68,6 +68,7 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, docu
 		case err != nil:
 			doubt("What its relevance is made of", err)
 		case ok:
+			p.label = x.Label
 			p.print(out)
 		}
 	}

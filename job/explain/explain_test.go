@@ -75,7 +75,15 @@ func mystery(t *testing.T) (events []event.Event) {
 		event.Fetched{
 			At: at(10), Visit: visit("brew.example/more", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true,
 			Directives: web.Directives{NoAI: true, NoFollow: true, TDMReserved: true, TDMPolicy: "https://brew.example/terms\x1b[31m"}, BySite: true,
-			Skipped: []event.Skipped{{URL: u("shop.example/item/9"), Reason: web.ReasonTrap}, {URL: u("shop.example/a/a/a/a/a/"), Reason: web.ReasonTrap}},
+			Queued: []event.Found{
+				{URL: u("brew.example/sitemap.xml"), Priority: 0.4, Link: web.LinkSitemap}, {URL: u("brew.example/feed"), Priority: 0.4, Link: web.LinkFeed},
+				{URL: u("brew.example/json"), Priority: 0.4, Link: web.LinkJSONLD},
+			},
+			Skipped: []event.Skipped{{URL: u("shop.example/item/9"), Reason: web.ReasonTrap}, {URL: u("shop.example/a/a/a/a/a/"), Reason: web.ReasonTrap}, {URL: u("app.example/"), Reason: web.ReasonScope, Link: web.LinkScript}},
+		},
+		event.Fetched{
+			At: at(10), Visit: visit("brew.example/feed", "brew.example/more", web.LinkFeed, 0.4), Status: 200, Reason: web.ReasonLinksOnly,
+			Queued: []event.Found{{URL: u("brew.example/entry"), Priority: 0.3, Link: web.LinkEntry, Anchor: "Hops of the year"}},
 		},
 		event.Rejudged{At: at(10), Pages: []event.Verdict{{URL: u("brew.example/new"), Relevance: 0.31}}},
 		event.Rejudged{At: at(10), Pages: []event.Verdict{{URL: u("brew.example/new"), Relevance: 0.31000001}}},
@@ -187,6 +195,32 @@ func TestLinkExplained(t *testing.T) {
 			return strings.ReplaceAll(strings.TrimPrefix(out.String(), "\n"), "\n\n", "\n")
 		})
 	})
+}
+
+// Of a page that repeats what lets the user in no words are shown that its document has around the link.
+func TestLinkOfTellingPage(t *testing.T) {
+	to := addr(t, "https://brew.example/hive")
+	page := &web.Page{Title: "Bees… of ada by-hand-4711", Links: []web.Link{{URL: to, Anchor: "the hive… of by-hand-4711"}}}
+	for _, c := range []struct {
+		holder event.Step
+		anchor string
+		told   bool
+	}{
+		{event.Step{Telling: 1, Title: page.Title}, page.Links[0].Anchor, true},
+		{event.Step{Title: "Bees… of ada …"}, page.Links[0].Anchor, true},
+		{event.Step{Title: page.Title}, "the hive… of …", true},
+		{event.Step{Title: page.Title}, web.Concealed, true},
+		{event.Step{Title: page.Title}, page.Links[0].Anchor, false},
+	} {
+		made := []score.Reason{{Kind: score.ReasonWord, What: "by-hand-4711"}, {Kind: score.ReasonSeen, What: "by-hand-4711"}, {Kind: score.ReasonPage}}
+		l := linkParts{scorer: "apprentice", parent: to, reasons: made}
+		l.found(page, &page.Links[0], c.holder, event.Step{URL: to, Anchor: c.anchor})
+		var out strings.Builder
+		l.print(&out)
+		if strings.Contains(out.String(), "by-hand") == c.told || made[0].What != "by-hand-4711" {
+			t.Errorf("%+v, %q: told %s", c.holder, c.anchor, &out)
+		}
+	}
 }
 
 func addr(t interface{ Fatal(...any) }, s string) web.URL {

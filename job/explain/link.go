@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
@@ -22,6 +23,7 @@ type linkParts struct {
 	scorer  string
 	parent  web.URL
 	anchor  string // untrusted
+	robots  bool   // robots.txt names it, and the page does not
 	now     float64
 	reasons []score.Reason // of now, or of then where it is known; nil: the scorer does not tell
 	// Of a link that was taken:
@@ -119,19 +121,28 @@ type explainer interface {
 	score.Explainer
 }
 
-// pagesOn reads the pages that were fetched on a path, as far as they are kept.
+// pagesOn reads the pages that were fetched on a path, as far as they are kept, with the links
+// that robots.txt added to them.
 func pagesOn(ctx context.Context, col collection.Collection, m *job.Maker, path []event.Step) (map[web.URL]*web.Page, error) {
 	fetched := map[web.URL]bool{}
 	for _, step := range path {
 		fetched[step.URL] = step.Fetched
 	}
 	pages := map[web.URL]*web.Page{}
+	sitemaps := func(context.Context, web.URL) ([]string, error) { return nil, nil }
+	if m.Job.NamesSitemaps() {
+		sitemaps = job.Sitemaps(col)
+	}
 	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(u web.URL) bool { return fetched[u] })) {
 		if err != nil {
 			return nil, err
 		}
 		if pages[p.URL] == nil {
-			pages[p.URL] = p
+			named, err := sitemaps(ctx, p.URL)
+			if err != nil {
+				return nil, err
+			}
+			pages[p.URL] = crawl.WithSitemaps(p, named)
 		}
 	}
 	return pages, nil
@@ -145,6 +156,7 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 	var c web.Candidate
 	var page *web.Page
 	var verdict web.Verdict // of page
+	var holder event.Step   // that is page
 	var features [][]byte
 	var memory []byte
 	for i, step := range path {
@@ -162,14 +174,16 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 				k, err := before(places)
 				if err == nil && k >= 0 {
 					c = places[k]
-					l.then, l.anchor, l.reasons = x.Score(&c), page.Links[at[k]].Anchor, x.Explain(page, verdict, at[k], &c)
+					l.then, l.reasons = x.Score(&c), x.Explain(page, verdict, at[k], &c)
+					l.found(page, &page.Links[at[k]], holder, step)
 				}
 				return err
 			}
 			best := strongest(x, places)
 			c = places[best]
 			if i == len(path)-1 {
-				l.now, l.anchor, l.reasons = x.Score(&c), page.Links[at[best]].Anchor, x.Explain(page, verdict, at[best], &c)
+				l.now, l.reasons = x.Score(&c), x.Explain(page, verdict, at[best], &c)
+				l.found(page, &page.Links[at[best]], holder, step)
 				return nil
 			}
 		}
@@ -179,6 +193,7 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 		if page = pages[step.URL]; page == nil {
 			return fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
 		}
+		holder = step
 		verdict = web.Verdict{Relevance: step.Relevance, Similarity: step.Similarity, Relevant: step.Relevant}
 		if classes != nil {
 			verdict.Classes = classes(page)
@@ -186,6 +201,25 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 		features, memory = x.Extract(page, verdict), x.Recall(&c, page, verdict)
 	}
 	return fmt.Errorf("the log does not tell how %s was found", path[len(path)-1].URL)
+}
+
+// found takes in how a link stands on its page, as the archive has that. Where the page repeats what lets the
+// user in, as far as the log tells, none of the words of the link and around it is shown.
+func (l *linkParts) found(page *web.Page, at *web.Link, holder, link event.Step) {
+	l.anchor, l.robots = at.Anchor, at.TagPath == crawl.OfRobots
+	if !event.Repeats(page, holder.Telling, holder.Title, event.Found{URL: link.URL, Anchor: link.Anchor}) {
+		return
+	}
+	if l.anchor != "" {
+		l.anchor = web.Concealed
+	}
+	l.reasons = slices.Clone(l.reasons)
+	for i := range l.reasons {
+		switch r := &l.reasons[i]; r.Kind {
+		case score.ReasonWord, score.ReasonSeen:
+			r.What = web.Concealed
+		}
+	}
 }
 
 // occurrences are the places of a link on a page, and what it is there.
@@ -228,6 +262,9 @@ func (l linkParts) print(w io.Writer) {
 	fmt.Fprintf(w, "\nWhat %s %s of the link", terminal.Untrusted(l.scorer, 40), made)
 	if a := terminal.Untrusted(l.anchor, 60); a != "" {
 		fmt.Fprintf(w, " “%s”", a)
+	}
+	if l.robots {
+		fmt.Fprint(w, ", which robots.txt names,")
 	}
 	fmt.Fprintf(w, " on\n%s %s:\n\n", address(l.parent), l.moment())
 	parts := sumTable{sum: sum, what: "priority", rest: "more words and places together"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
@@ -19,6 +20,7 @@ type pageParts struct {
 	judge     string
 	threshold float64
 	why       judge.Explanation
+	label     event.Act // of a person, whose word holds in place of the judge's; zero = there is none
 }
 
 // explainPage reads a page from the archive and has the judge, as the crawl left
@@ -60,7 +62,11 @@ const (
 
 func (x pageParts) print(w io.Writer) {
 	y := &x.why
-	fmt.Fprintf(w, "\nWhat the judge %s makes of the page now, %s:\n\n", terminal.Untrusted(x.judge, 40), judged(y.Verdict.Relevance, x.threshold))
+	holds := ""
+	if x.label.Number > 0 {
+		holds = "; it does not hold, as " + labelled(x.label)
+	}
+	fmt.Fprintf(w, "\nWhat the judge %s makes of the page now, %s%s:\n\n", terminal.Untrusted(x.judge, 40), judged(y.Verdict.Relevance, x.threshold), holds)
 	all := 0.
 	for _, r := range y.Reasons {
 		all += math.Abs(r.Part)

@@ -116,7 +116,11 @@ func verdict(x *event.Explanation) string {
 	}
 	switch x.Fate {
 	case event.Taken:
-		s := fmt.Sprintf("Fetched: %s.", judged(x.Path[len(x.Path)-1].Relevance, x.Threshold))
+		s := "Fetched: " + judged(x.Path[len(x.Path)-1].Relevance, x.Threshold)
+		if x.Label.Number > 0 {
+			s += ", as " + labelled(x.Label)
+		}
+		s += "."
 		if x.Reason != "" {
 			if !x.Like.IsZero() {
 				because += ": that of " + address(x.Like)
@@ -160,6 +164,9 @@ func verdict(x *event.Explanation) string {
 		s := "Not fetched: " + because
 		if len(x.Notes) > 0 && !x.Notes[0].On.IsZero() {
 			s += ", found on " + address(x.Notes[0].On)
+			if l := x.Notes[0].Link; l != "" && l != web.LinkA && l != web.LinkRedirect {
+				s += " (" + terminal.Untrusted(l.Meaning(), 60) + ")"
+			}
 		}
 		return s + "."
 	case event.GivenUp:
@@ -210,7 +217,20 @@ func judged(relevance, threshold float64) string {
 	if relevance < threshold {
 		side = "<"
 	}
-	return fmt.Sprintf("relevance %s %s %s", terminal.Decimal(relevance), side, terminal.Decimal(threshold))
+	is, from := terminal.Apart(relevance, threshold)
+	return fmt.Sprintf("relevance %s %s %s", is, side, from)
+}
+
+// labelled tells which word of a person is the verdict of a page.
+func labelled(a event.Act) string {
+	says := "relevant"
+	switch a.Do {
+	case event.Irrelevant:
+		says = "not relevant"
+	case event.More:
+		says = "one of which more are wanted"
+	}
+	return fmt.Sprintf("a person called it %s by act %d", says, a.Number)
 }
 
 func attempts(n int) string { return terminal.Count(n, "failed attempt") }
@@ -218,20 +238,7 @@ func attempts(n int) string { return terminal.Count(n, "failed attempt") }
 func printStep(out io.Writer, i int, s event.Step, threshold float64, p expectations) {
 	fmt.Fprintf(out, "%3d. %s\n", i, address(s.URL))
 	var facts []string
-	how := "link"
-	switch s.Link {
-	case web.LinkSeed:
-		how = "seed"
-	case web.LinkAgain:
-		how = "known page"
-	case web.LinkRedirect:
-		how = "redirect"
-	case web.LinkA, "":
-	case web.LinkArea:
-		how = "link in an image map"
-	default:
-		how = "link (" + terminal.Untrusted(string(s.Link), 20) + ")"
-	}
+	how := terminal.Untrusted(s.Link.Meaning(), 60)
 	if a := terminal.Untrusted(s.Anchor, 60); a != "" {
 		how += " “" + a + "”"
 	}
@@ -273,7 +280,9 @@ func note(n event.Note, p expectations) string {
 	case "busy":
 		s = "taken at " + p.show(n.Priority) + ", put back"
 	case "told":
-		s = "a person said: " + n.Detail
+		s = fmt.Sprintf("a person said: %s (act %d)", n.Detail, n.Act)
+	case "undone":
+		s = fmt.Sprintf("a person took back what act %d said of it", n.Act)
 	case "judged":
 		s = "judged anew: relevance "
 		switch is := terminal.Decimal(n.Relevance); {
@@ -309,6 +318,9 @@ func note(n event.Note, p expectations) string {
 	}
 	if named && !n.On.IsZero() {
 		s += ", found on " + address(n.On)
+		if n.Link != "" && n.Link != web.LinkA && n.Link != web.LinkRedirect {
+			s += " (" + terminal.Untrusted(n.Link.Meaning(), 60) + ")"
+		}
 	}
 	if n.Changed != "" && n.What != "dated" {
 		s += ", which says that it changed " + terminal.Untrusted(string(n.Changed), 24)

@@ -15,6 +15,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,9 +44,16 @@ type adaptiveJudge interface {
 	Restore(part func(name string) ([]byte, error)) error
 }
 
+// inheritingJudge is what a round of a collection looks for, see crawl.InheritingJudge.
+type inheritingJudge interface {
+	adaptiveJudge
+	Inherit(part func(name string) ([]byte, error)) error
+}
+
 // Run checks the judges that make returns, each time a new one of the same kind,
 // topic and options, and closes them. What is looked at beyond Judge, where a judge has
-// it: Explain (judge.Explainer), and Observe, State and Restore (crawl.AdaptiveJudge).
+// it: Explain (judge.Explainer), Observe, State and Restore (crawl.AdaptiveJudge), and Inherit
+// (crawl.InheritingJudge).
 func Run(t *testing.T, make func() Judge) {
 	rapid.Check(t, func(t *rapid.T) { Check(t, make) })
 }
@@ -174,6 +182,7 @@ func learns(t *rapid.T, j Judge, a adaptiveJudge, make func() Judge, pages []*we
 	if err := other.Restore(func(name string) ([]byte, error) { return bytes.Clone(stored[name]), nil }); err != nil {
 		t.Fatal(err)
 	}
+	inherits(t, j, stored, make, pages, rounds)
 	for range 2 {
 		for _, p := range pages {
 			if x, y := judged(t, j, p), judged(t, restored, p); !reflect.DeepEqual(x, y) {
@@ -192,6 +201,52 @@ func learns(t *rapid.T, j Judge, a adaptiveJudge, make func() Judge, pages []*we
 	}
 	if err := none.Restore(func(string) ([]byte, error) { return []byte("the state of another judge"), nil }); err == nil {
 		t.Fatal("a foreign state was accepted")
+	}
+}
+
+// inherits has a judge begin another crawl with what j stored, which has observed so many pages: it
+// says the same of all pages, stores all that it knows again, learns nothing of a page that j
+// observed, and tells none of those anew.
+func inherits(t *rapid.T, j Judge, stored map[string][]byte, make func() Judge, pages []*web.Page, observed int) {
+	made := make()
+	defer made.Close()
+	heir, ok := made.(inheritingJudge)
+	if !ok {
+		return
+	}
+	if err := heir.Inherit(func(name string) ([]byte, error) { return bytes.Clone(stored[name]), nil }); err != nil {
+		t.Fatal(err)
+	}
+	again := maps.Clone(heir.State())
+	restored := make()
+	defer restored.Close()
+	if err := restored.(adaptiveJudge).Restore(func(name string) ([]byte, error) { return bytes.Clone(again[name]), nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages {
+		x := judged(t, j, p)
+		for _, y := range []web.Verdict{judged(t, made, p), judged(t, restored, p)} {
+			if !reflect.DeepEqual(x, y) {
+				t.Fatalf("the first crawl %+v, one that inherits %+v", x, y)
+			}
+		}
+	}
+	for i := range pages { // j observed some of them
+		p := clone(pages[i])
+		p.URL = numbered(t, i)
+		if told := heir.Observe(p, judged(t, made, p)); i < observed && len(told) > 0 {
+			t.Fatalf("a page that the first crawl observed changed %+v", told)
+		}
+	}
+	const first = 1000 // the pages of j have lower numbers
+	for i := range 2 * len(pages) {
+		p := clone(pages[i%len(pages)])
+		p.URL = numbered(t, first+i)
+		for _, r := range heir.Observe(p, judged(t, made, p)) {
+			if n, err := strconv.Atoi(r.URL.Path()[1:]); err != nil || n < observed {
+				t.Fatalf("page %s of the first crawl is told anew", r.URL)
+			}
+		}
 	}
 }
 

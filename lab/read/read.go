@@ -300,8 +300,13 @@ func (s *Server) look(ctx context.Context, topic, n int) *view {
 	if err == nil && r.Status/100 != 2 {
 		err = fmt.Errorf("the record holds status %d for %s", r.Status, t.Pages[n].URL)
 	}
+	var shown string
+	var isHTML bool
 	if err == nil {
 		v.page, err = s.Webs[t.Web].Parser.Parse(r)
+	}
+	if err == nil {
+		shown, isHTML, err = s.Webs[t.Web].Parser.Shown(r) // as it was judged: rendered, where it was
 	}
 	if err != nil {
 		v.HTML = harmless.Notice("This page cannot be shown", event.Line(err.Error())+". Is this the web that the pool was drawn from?")
@@ -309,8 +314,8 @@ func (s *Server) look(ctx context.Context, topic, n int) *view {
 	}
 	v.Page = harmless.Options{
 		ResourcePath: func(k int) string { return fmt.Sprintf("/load/%s/%d/%d/%d", s.Cap, topic, n, k) },
-		Styles:       true, Images: s.Images, Canon: s.Webs[t.Web].Canon,
-	}.Show(v.page, harmless.Decode(v.page, r.Body))
+		Styles:       true, Images: s.Images, Canon: s.Webs[t.Web].Canon, Plain: !isHTML,
+	}.Show(v.page, shown)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.views) == maxViews {

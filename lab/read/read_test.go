@@ -418,6 +418,41 @@ func TestPagesThatAreNone(t *testing.T) {
 // BenchmarkHundredPages is what the server takes of a reader's time for a hundred
 // pages, each shown and graded, in a pool with 10,000 labels. The bar for a person,
 // reading included, is 600 s. Baseline: 0.4 s on a busy core.
+// rendered is a site whose pages a browser has made of what was sent.
+type rendered struct{ site }
+
+func (s rendered) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	r, err := s.site.Fetch(ctx, u)
+	if sent, made, ok := strings.Cut(string(r.Body), "|made|"); ok {
+		r.Body, r.Rendering = []byte(sent), &web.Rendering{Body: []byte(made)}
+	}
+	return r, err
+}
+
+// A page that was rendered is shown as the judge saw it, and not as it was sent; and a text in
+// another encoding as text.
+func TestShownAsJudged(t *testing.T) {
+	pages := site{
+		"http://hive.test/bees/1": `text/html; charset=iso-8859-1:<title>App</title><div id=app>Please wait</div><script src=/app.js></script>|made|<title>Bees</title><p>The honey bee visits a Blüte.`,
+		"http://hive.test/bees/2": "text/plain; charset=iso-8859-1:Bees\n  in a <b>Bl\xfcte</b>",
+	}
+	d := sit(t, pages, func(o *Options) {
+		w := o.Webs["hive"]
+		w.Fetcher = rendered{pages}
+		o.Webs["hive"] = w
+	})
+	for n, want := range []string{"<p>The honey bee visits a Blüte.", "<pre>\nBees\n  in a &lt;b&gt;Blüte&lt;/b&gt;</pre>"} {
+		_, body := d.request("GET", fmt.Sprintf("/page/%s/0/%d/", d.Cap, n), nil, "")
+		if !strings.Contains(body, want) || strings.Contains(body, "Please wait") {
+			t.Errorf("page %d: want %q in\n%s", n, want, body)
+		}
+		var p pageView
+		if failed := d.do("page", request{Reader: "ada", N: n, Round: 1}, &p); failed != "" || len(p.Parts) == 0 || !strings.Contains(p.Parts[0].Text, "Blüte") {
+			t.Errorf("page %d as text: %+v %s", n, p, failed)
+		}
+	}
+}
+
 func BenchmarkHundredPages(b *testing.B) {
 	const pages, topics = 1000, 10
 	var labels []pool.Label

@@ -22,14 +22,12 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	xhtml "golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -37,8 +35,9 @@ import (
 // What a page may be shown with. A page is written anew, token by token, from
 // these lists: every "<" of the result is ours, none is the page's. So what a
 // browser makes of it does not depend on how it, or we, read what the page
-// wrote. Scripts, frames, forms, objects, foreign content and comments have no
-// place in the lists; addresses are replaced by numbers of links and resources.
+// wrote. Scripts, frames, forms, objects and foreign content have no place in
+// the lists; addresses are replaced by numbers of links and resources. Of
+// comments it is kept that they part texts, and nothing of what they say.
 //
 // That is the first of three walls. The second is the Content-Security-Policy
 // of each page, which lets it load from nowhere but its own resources and
@@ -56,6 +55,23 @@ func shownElements() map[string]string {
 		optgroup option p pre q rp rt ruby s samp section select small span strike strong sub summary sup
 		table tbody td tfoot th thead time tr tt u ul var wbr`) {
 		m[e] = e
+	}
+	return m
+}
+
+// Unknown is what elements are shown as that no browser knows, such as o:p: it lays them out in the
+// line, with the style of their classes. One of a name of our own, as a span would be given the
+// styles that the page has for spans.
+const Unknown = "waggle-unknown"
+
+// droppedElements are those known to browsers of which only what is in them is shown, or nothing.
+func droppedElements() map[string]bool {
+	m := map[string]bool{}
+	for e := range strings.FieldsSeq(`area base basefont bgsound body datalist dialog embed fencedframe frame
+		frameset geolocation head html iframe image img input isindex keygen link marquee math meta meter
+		noembed noframes noscript param plaintext portal progress rb rtc script search selectedcontent source
+		style svg template textarea title track xmp`) {
+		m[e] = true
 	}
 	return m
 }
@@ -122,16 +138,17 @@ type Options struct {
 	Styles       bool // show with the page's style sheets
 	Images       bool // show images; else their texts
 	Canon        web.Canon
+	Plain        bool // the page is plain text and no HTML
 	// Has tells which pages can be had; links to others are shown as dead. nil = all.
 	Has func(web.URL) bool
 }
 
-// Show writes a page anew. src is its text in UTF-8, see Decode.
+// Show writes a page anew. src is valid UTF-8; see parse.Parser.Shown.
 func (o Options) Show(p *web.Page, src string) Page {
-	if strings.HasPrefix(p.MIME, "text/plain") {
+	if o.Plain {
 		return plain(p, src)
 	}
-	w := &writer{Options: o, page: p, quirks: true, elements: shownElements(), attributes: keptAttributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
+	w := &writer{Options: o, page: p, quirks: true, elements: shownElements(), dropped: droppedElements(), attributes: keptAttributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
 	w.run()
 	w.match()
 	return w.Page
@@ -142,6 +159,7 @@ type writer struct {
 	Page
 	page                 *web.Page
 	elements             map[string]string
+	dropped              map[string]bool
 	attributes           map[string]bool
 	tokens               *xhtml.Tokenizer
 	head, body           bytes.Buffer
@@ -149,6 +167,8 @@ type writer struct {
 	doctype              string
 	sheets, pictures     int
 	template             int  // depth: what is in templates is not shown
+	foreign              int  // depth of svg and math, whose elements are other ones
+	worded               bool // text was written
 	cut                  bool // not all of the page is there
 	begun                bool // something came before which no document type is
 	quirks               bool // browsers lay the page out by old rules
@@ -168,8 +188,11 @@ func (w *writer) run() {
 		case xhtml.TextToken:
 			w.begun = w.begun || strings.TrimSpace(t.Data) != ""
 			if w.template == 0 {
+				w.worded = w.worded || strings.TrimSpace(t.Data) != ""
 				w.body.WriteString(html.EscapeString(t.Data))
 			}
+		case xhtml.CommentToken:
+			w.part()
 		case xhtml.DoctypeToken:
 			if !w.begun {
 				w.doctype, w.quirks = doctype(t.Data)
@@ -179,12 +202,7 @@ func (w *writer) run() {
 			w.begun = true
 			w.start(t)
 		case xhtml.EndTagToken:
-			if t.Data == "template" && w.template > 0 {
-				w.template--
-			} else if as, ok := w.elements[t.Data]; ok && w.template == 0 && !void(as) {
-				w.inLink = w.inLink && as != "a"
-				fmt.Fprintf(&w.body, "</%s>", as)
-			}
+			w.end(t.Data)
 		}
 	}
 	var out bytes.Buffer
@@ -199,6 +217,32 @@ func (w *writer) run() {
 	}
 	out.WriteString("\n</body></html>\n")
 	w.HTML = out.Bytes()
+}
+
+// part parts the texts before and behind it, as a comment and an element that is not shown do:
+// spaces at their ends are told apart, and letters set apart.
+func (w *writer) part() {
+	if w.template == 0 && w.worded {
+		w.body.WriteString("<!---->")
+	}
+}
+
+func (w *writer) end(name string) {
+	as, ok := w.elements[name]
+	switch {
+	case name == "template" && w.template > 0:
+		w.template--
+	case w.template > 0:
+	case name == "br": // is read as its start
+		w.body.WriteString("<br>")
+	case ok && !void(as):
+		w.inLink = w.inLink && as != "a"
+		fmt.Fprintf(&w.body, "</%s>", as)
+	case (name == "svg" || name == "math") && w.foreign > 0:
+		w.foreign--
+	case !ok && !w.dropped[name] && w.foreign == 0:
+		w.body.WriteString("</" + Unknown + ">")
+	}
 }
 
 // identifiers are what a document type may name: no character of them ends anything.
@@ -296,7 +340,13 @@ func (w *writer) start(t xhtml.Token) {
 			w.bodyAttrs = w.keep(t.Attr)
 		}
 	case "a":
-		w.link(get("href"), w.keep(t.Attr))
+		href, attrs := get("href"), w.keep(t.Attr)
+		if w.LinkPath == nil && slices.ContainsFunc(t.Attr, func(a xhtml.Attribute) bool { return a.Key == "href" && a.Val == "" }) {
+			w.inLink = true // browsers take it for one that was followed, whatever the base is
+			fmt.Fprintf(&w.body, `<a href=""%s>`, attrs)
+		} else {
+			w.link(href, attrs)
+		}
 	case "area":
 		if href := get("href"); href != "" {
 			w.link(href, "")
@@ -328,8 +378,18 @@ func (w *writer) start(t xhtml.Token) {
 		}
 	case "xmp", "plaintext":
 		fmt.Fprintf(&w.body, "<pre%s>%s</pre>", w.keep(t.Attr), html.EscapeString(raw))
+	case "script", "noscript", "meta":
+		w.part()
+	case "svg", "math":
+		if t.Type == xhtml.StartTagToken {
+			w.foreign++
+		}
 	default:
-		if as, ok := w.elements[t.Data]; ok {
+		as, ok := w.elements[t.Data]
+		if !ok && !w.dropped[t.Data] && w.foreign == 0 {
+			as, ok = Unknown, true
+		}
+		if ok {
 			more := ""
 			switch as {
 			case "select":
@@ -482,67 +542,13 @@ func (w *writer) match() {
 	}
 }
 
-// escapes finds letters that a style sheet writes as escapes: "\75rl", "u\rl".
-var escapes = regexp.MustCompile(`\\(?:([0-9a-fA-F]{1,6})[ \t\r\n\f]?|[g-zG-Z])`)
-
-// unescape writes letters as themselves, so that words can be found; other
-// escapes mean something, and stay.
-func unescape(s string) string {
-	return escapes.ReplaceAllStringFunc(s, func(e string) string {
-		if e[1] >= 'g' || e[1] >= 'G' && e[1] <= 'Z' {
-			return e[1:]
-		}
-		n, err := strconv.ParseUint(strings.TrimRight(e[1:], " \t\r\n\f"), 16, 32)
-		if c := rune(n); err == nil && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
-			return string(c)
-		}
-		return e
-	})
-}
-
-// imports and loads find what makes a style sheet load something else.
-var (
-	imports = regexp.MustCompile(`(?is)@import[^;{}]*;?`)
-	loads   = regexp.MustCompile(`(?is)(?:url|src|image|image-set|-webkit-image-set)\((?:"[^"]*"|'[^']*'|[^)])*\)?`)
-)
-
-// cleanCSS takes out of a style sheet what would load something. It need not
-// find all there is: the policy a page is served with refuses the rest.
-func cleanCSS(s string) string {
-	if !strings.ContainsAny(s, "(@") {
-		return s
-	}
-	return loads.ReplaceAllString(imports.ReplaceAllString(unescape(s), ""), "none")
-}
-
-// inlineCSS is cleanCSS for the inside of a style element, which no text in it
-// can end.
-func inlineCSS(s string) string {
-	if len(s) > maxCSS {
-		s = s[:maxCSS]
-	}
-	return strings.ReplaceAll(cleanCSS(strings.ToValidUTF8(s, "")), "<", `\3c `)
-}
-
-// Decode decodes what a server sent, as the parser understood it.
-func Decode(p *web.Page, body []byte) string {
-	r, err := charset.NewReaderLabel(p.Charset, bytes.NewReader(body))
-	if err != nil {
-		return strings.ToValidUTF8(string(body), "\uFFFD")
-	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return strings.ToValidUTF8(string(body), "\uFFFD")
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
-}
-
 // plain shows a text that is no HTML.
 func plain(p *web.Page, text string) Page {
 	if len(text) > maxPlain {
 		text = strings.ToValidUTF8(text[:maxPlain], "") + "\n\nThe text goes on, too long to be shown whole."
 	}
-	return Page{HTML: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
+	return Page{HTML: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>
+%s</pre></body></html>`,
 		html.EscapeString(p.Title), ownStyle, html.EscapeString(text))}
 }
 

@@ -32,7 +32,7 @@ func FuzzShow(f *testing.F) {
 		if err != nil {
 			return // no page
 		}
-		got := Options{LinkPath: path("page"), ResourcePath: path("load"), Styles: true, Images: true}.Show(p, Decode(p, []byte(src)))
+		got := Options{LinkPath: path("page"), ResourcePath: path("load"), Styles: true, Images: true}.Show(p, strings.ToValidUTF8(src, "\uFFFD"))
 		if err := harmlesstest.Check(string(got.HTML), "CAP"); err != nil {
 			t.Fatalf("%v\n%q\n%s", err, src, got.HTML)
 		}

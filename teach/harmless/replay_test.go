@@ -41,6 +41,13 @@ var looks = []string{
 lines</textarea></form><p>below`,
 	`<!DOCTYPE html><form>a <button>Go <b>on</b></button><input type=password value=secret><input type=checkbox checked><input type=submit disabled><input placeholder=words></form><p>below`,
 	`<p>text first<!DOCTYPE html><table><tr><td><font size=5>quirks</table>`,
+	`<!DOCTYPE html><p>one</br>two<br/>three</p>four</br>`,
+	`<!DOCTYPE html><style>.x{color:red;font-size:2em}span{background:#ff0}</style><p>a <o:p class=x>big <b>red</b></o:p> b <blink style="color:green">blink</blink> <nobr2>c</p><div>d</div></nobr2> e`,
+	`<!DOCTYPE html><p>unknown <data class=x value=1>data</data> <picture><source srcset=x><img src=x alt=Bee></picture> <svg style="display:none"><foo/><circle r=5 /></svg> after`,
+	"<!DOCTYPE html><p>A<!-- -->V <a href=x>To<!---->W</a> one <!-- x --> two<!>three</p><pre><!-- -->\n\nline</pre><ul><!-- --> <li>x<!-- -->y</ul>",
+	`<!DOCTYPE html><p>f<script>x()</script>i <a href="">here</a> <a href=" ">there</a> <a>nowhere</a> <a href="#x">part</a> <a name=x>x</a>`,
+	`<!DOCTYPE html><base href="http://other.test/"><p><a href="">elsewhere</a>`,
+	`<!DOCTYPE html><style>a:link{color:red}a:visited{color:green}a:any-link{font-weight:bold}</style><p><a href="">here</a> <a href="/never">never</a>`,
 	`<!DOCTYPE html><style>@media (prefers-color-scheme: dark){body{background:#000}}</style><details open><summary>s</summary>d</details>`,
 }
 
@@ -125,7 +132,7 @@ func (p *replayed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'")
-	w.Write(Options{ResourcePath: func(k int) string { return fmt.Sprintf("/load/%d", k) }, Styles: true, Images: true}.Show(page, Decode(page, []byte(p.body))).HTML)
+	w.Write(Options{ResourcePath: func(k int) string { return fmt.Sprintf("/load/%d", k) }, Styles: true, Images: true}.Show(page, strings.ToValidUTF8(p.body, "\uFFFD")).HTML)
 }
 
 // differ is the share of pixels that differ between a body as served and as shown.

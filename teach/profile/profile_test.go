@@ -23,7 +23,7 @@ type visit struct {
 }
 
 // firefox builds a places.sqlite as Firefox lays it out.
-func firefox(t *testing.T, file string, version int, visits []visit) *sqlite.Conn {
+func firefox(t testing.TB, file string, version int, visits []visit) *sqlite.Conn {
 	t.Helper()
 	c := create(t, file, fmt.Sprintf(`
 		CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR, title LONGVARCHAR, rev_host LONGVARCHAR,
@@ -40,7 +40,7 @@ func firefox(t *testing.T, file string, version int, visits []visit) *sqlite.Con
 }
 
 // chromium builds a History as Chromium lays it out.
-func chromium(t *testing.T, file string, visits []visit) *sqlite.Conn {
+func chromium(t testing.TB, file string, visits []visit) *sqlite.Conn {
 	t.Helper()
 	c := create(t, file, `
 		CREATE TABLE meta(key LONGVARCHAR NOT NULL UNIQUE PRIMARY KEY, value LONGVARCHAR);
@@ -60,7 +60,7 @@ func chromium(t *testing.T, file string, visits []visit) *sqlite.Conn {
 	return c
 }
 
-func create(t *testing.T, file, script string) *sqlite.Conn {
+func create(t testing.TB, file, script string) *sqlite.Conn {
 	t.Helper()
 	c, err := sqlite.OpenConn(file, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
@@ -73,7 +73,7 @@ func create(t *testing.T, file, script string) *sqlite.Conn {
 	return c
 }
 
-func run(t *testing.T, c *sqlite.Conn, query string, args ...any) {
+func run(t testing.TB, c *sqlite.Conn, query string, args ...any) {
 	t.Helper()
 	if err := sqlitex.Execute(c, query, &sqlitex.ExecOptions{Args: args}); err != nil {
 		t.Fatalf("%s: %v", query, err)

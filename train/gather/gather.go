@@ -259,6 +259,9 @@ func (c *Collection) Check() error {
 		}
 	}
 	for _, name := range slices.Concat(c.Edges, c.CCNodes, c.CCEdges) {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return fmt.Errorf("%s is a folder: give a file", name)
+		}
 		if !folder.Exists(name) {
 			return fmt.Errorf("file of links: there is no %s", name)
 		}
@@ -458,7 +461,7 @@ func (c *Collection) live(ctx context.Context, j *job.Job, targets []web.URL) (p
 
 // Report tells what was collected.
 func (c *Collection) Report(out io.Writer, g *train.Graph) {
-	fmt.Fprintf(out, "%s: %s pages, %s links between them, for %s\n\n", c.Out, terminal.Number(len(g.Nodes)), terminal.Number(len(g.Edges)), event.Line(g.Topic.Name))
+	fmt.Fprintf(out, "%s: %s, %s between them, for %s\n\n", c.Out, terminal.Count(len(g.Nodes), "page"), terminal.Count(len(g.Edges), "link"), event.Line(g.Topic.Name))
 	inspect.Graph(out, g)
 	f := g.Found
 	if len(f.Lost) > 0 {

@@ -36,7 +36,7 @@ func Graph(out io.Writer, g *train.Graph) {
 	}
 	fmt.Fprintf(out, "\nA page's layer is where it was found; its state is how many links it is from a\ntarget. Targets are layer 0 and %s more pages that are like them.\n", terminal.Number(similar))
 	names := slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return cmp.Or(hosts[b]-hosts[a], strings.Compare(a, b)) })
-	fmt.Fprintf(out, "\n%s hosts:", terminal.Number(len(names)))
+	fmt.Fprintf(out, "\n%s:", terminal.Count(len(names), "host"))
 	for _, h := range names[:min(5, len(names))] {
 		fmt.Fprintf(out, " %s (%s)", terminal.Untrusted(h, 40), terminal.Number(hosts[h]))
 	}
@@ -57,7 +57,7 @@ func Sequences(out io.Writer, dir string, g *train.Graph, list []train.Sequence)
 			pages++
 		}
 	}
-	fmt.Fprintf(out, "%s: %s sequences, %.1f pages each\n\n", dir, terminal.Number(len(list)), float64(pages)/float64(max(1, len(list))))
+	fmt.Fprintf(out, "%s: %s, %.1f pages each\n\n", dir, terminal.Count(len(list), "sequence"), float64(pages)/float64(max(1, len(list))))
 	fmt.Fprintf(out, "%6s %9s    %5s %9s\n", "length", "sequences", "label", "pages")
 	sizes := slices.Sorted(maps.Keys(lengths))
 	for i := range max(len(sizes), k) {
@@ -86,9 +86,9 @@ func Fitted(out io.Writer, file, scorer string, f *model.File, g *train.Graph, t
 	if used > 0 {
 		of = fmt.Sprintf(" of %d states", used)
 	}
-	fmt.Fprintf(out, "%s: %s%s from %s pages", file, f.Kind, of, terminal.Number(f.Provenance.Pages))
+	fmt.Fprintf(out, "%s: %s%s from %s", file, f.Kind, of, terminal.Count(f.Provenance.Pages, "page"))
 	if n := f.Provenance.Sequences; n > 0 {
-		fmt.Fprintf(out, " and %s sequences", terminal.Number(n))
+		fmt.Fprintf(out, " and %s", terminal.Count(n, "sequence"))
 	}
 	fmt.Fprintf(out, ", in %s\n", terminal.Span(took))
 	for used > 2 && f.Provenance.States[used-1] == 0 {

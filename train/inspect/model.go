@@ -30,9 +30,9 @@ func Model(out io.Writer, name string, f *model.File, top int) {
 		sought = ", for " + topic
 	}
 	fmt.Fprintf(out, "%s: %s%s\n\n", name, f.Kind, sought)
-	fmt.Fprintf(out, "trained by      waggle %s, on %s pages (%s targets)", terminal.Untrusted(p.Waggle, 40), terminal.Number(p.Pages), terminal.Number(p.Targets))
+	fmt.Fprintf(out, "trained by      waggle %s, on %s (%s)", terminal.Untrusted(p.Waggle, 40), terminal.Count(p.Pages, "page"), terminal.Count(p.Targets, "target"))
 	if p.Sequences > 0 {
-		fmt.Fprintf(out, " and %s sequences", terminal.Number(p.Sequences))
+		fmt.Fprintf(out, " and %s", terminal.Count(p.Sequences, "sequence"))
 	}
 	fmt.Fprintf(out, "\ntraining set    %s\n", terminal.Untrusted(p.TrainingSet, 16))
 	if f.Space != nil {
@@ -459,8 +459,8 @@ func isOrAre(n int) string {
 // FittedPaths tells of a model of labelled paths that was just learnt, in a file of that name.
 func FittedPaths(out io.Writer, name string, f *model.File, took time.Duration) {
 	m := f.Payload.(*model.Paths)
-	fmt.Fprintf(out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", name, f.Provenance.Texts["model"], len(m.States),
-		terminal.Number(f.Provenance.Sequences), terminal.Number(f.Provenance.Pages), len(f.Provenance.Sites), terminal.Number(f.Provenance.Targets), terminal.Span(took))
+	fmt.Fprintf(out, "%s: model %s of %d states from %s over %s of %s, %s, in %s\n", name, f.Provenance.Texts["model"], len(m.States),
+		terminal.Count(f.Provenance.Sequences, "path"), terminal.Count(f.Provenance.Pages, "page"), terminal.Count(len(f.Provenance.Sites), "host"), terminal.Count(f.Provenance.Targets, "goal"), terminal.Span(took))
 	if n := f.Provenance.Sequences; n < fewPaths {
 		fmt.Fprintf(out, "Note: %s to %s %s little to learn from: with fewer than %d a model may well do worse than best-first-both, which needs none. Label more paths, on several sites.\n", terminal.Count(n, "path"), terminal.Count(f.Provenance.Targets, "goal"), isOrAre(n), fewPaths)
 	}

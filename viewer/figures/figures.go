@@ -29,7 +29,7 @@ type Crawl struct {
 	byURL  map[uint64]int32 // the page of an address, by its hash
 	links  map[uint64]link  // what became of an address that is no page, by its hash
 
-	moved map[uint64]int64 // where the event of a redirect begins, by the hash of its address
+	moved map[uint64]redirect // by the hash of the address that leads on
 
 	passed   cursor
 	copies   copies        // pages that repeat another
@@ -65,7 +65,7 @@ type page struct {
 	took       float32 // seconds
 	bytes      uint32
 	host       uint32
-	fromHost   uint32 // noHost for a seed
+	fromHost   uint32 // of the page that it was found on, before any redirects; noHost for a seed
 	depth      uint16
 	status     uint16
 	mime       uint16 // a word
@@ -74,6 +74,12 @@ type page struct {
 	came       bool   // it was relevant when it came
 	relevant   bool
 	cut        bool
+}
+
+// redirect is an address that leads on to another.
+type redirect struct {
+	line     int64  // offset of its event in the log
+	fromHost uint32 // as that of a page
 }
 
 // noHost stands for the host of nothing.
@@ -119,7 +125,7 @@ func (l link) aside() bool { return l.state == linkMuted || l.state == linkMuted
 // New returns the figures of a crawl of which nothing is known.
 func New() *Crawl {
 	return &Crawl{
-		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]int64{}, leads: map[pair]lead{}, copies: newCopies(),
+		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]redirect{}, leads: map[pair]lead{}, copies: newCopies(),
 		failed: map[web.Reason]*Examples{}, skipped: map[web.Reason]*Examples{},
 	}
 }
@@ -309,7 +315,7 @@ func (c *Crawl) fetched(e event.Fetched, offset int64) {
 		cut: e.Cut != "" || e.Truncated, came: e.Relevant && e.Reason == "",
 	}
 	if !e.From.IsZero() {
-		p.from, p.fromHost = hash(e.From), c.host(e.From.Host())
+		p.from, p.fromHost = hash(e.From), c.originHost(e.From)
 	}
 	h := &c.hosts[p.host]
 	h.pages++
@@ -336,6 +342,25 @@ func (c *Crawl) fetched(e event.Fetched, offset int64) {
 	c.judge(i, relevant)
 	c.found(e.Queued)
 	c.left(e.At.At, e.URL, e.Skipped)
+	if e.Telling > 0 { // of the links themselves nothing is known
+		note(c.skipped, web.ReasonTelling, Example{URL: e.URL, At: e.At.At, Detail: "links of this page: " + strconv.Itoa(e.Telling)})
+		c.skipped[web.ReasonTelling].Count += e.Telling - 1
+	}
+}
+
+// originHost is the host of the page on which a link was found, which from is said to be; noHost for
+// a seed. Where from is no page but a redirect, the page is the one that links to that.
+func (c *Crawl) originHost(from web.URL) uint32 {
+	if from.IsZero() {
+		return noHost
+	}
+	id := hash(from)
+	if _, page := c.byURL[id]; !page {
+		if r, ok := c.moved[id]; ok {
+			return r.fromHost
+		}
+	}
+	return c.host(from.Host())
 }
 
 func (h *host) seen(at int64) {
@@ -360,12 +385,11 @@ func (c *Crawl) failure(e event.Failed, offset int64) {
 	state := linkFailed
 	if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
 		state = linkMoved
-		c.moved[id] = offset
 	} else if e.Reason != web.ReasonRecord {
 		h.failed++
 	}
-	if !e.To.IsZero() { // a seed without a scheme leads on where https failed
-		c.moved[id] = offset
+	if state == linkMoved || !e.To.IsZero() { // a seed without a scheme leads on where https failed
+		c.moved[id] = redirect{offset, c.originHost(e.From)}
 	}
 	if _, page := c.byURL[id]; !page {
 		c.links[id] = link{state: state, what: c.words.number(string(e.Reason)), host: c.host(e.URL.Host())}

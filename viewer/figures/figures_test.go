@@ -183,7 +183,7 @@ func TestFiguresAreThoseOfTheReport(t *testing.T) {
 			h.Add(e)
 		}
 		f := c.Figures()
-		if f.Pages != s.Pages || f.Relevant != s.Relevant || f.Hosts != s.Hosts() || f.Bytes != s.Bytes || f.Queued != s.Queued {
+		if f.Logins != s.Logins() || f.Pages != s.Pages || f.Relevant != s.Relevant || f.Hosts != s.Hosts() || f.Bytes != s.Bytes || f.Queued != s.Queued {
 			t.Fatalf("%+v\nthe report has %d pages, %d relevant, %d hosts, %d bytes, %d queued", f, s.Pages, s.Relevant, s.Hosts(), s.Bytes, s.Queued)
 		}
 		if next := c.forecast(); f.Recent != s.RecentHarvest() || math.Abs(next.Relevant-s.Forecast.Relevant) > 1e-6 || math.Abs(next.Pages-s.Forecast.Pages) > 1e-6 {
@@ -543,5 +543,22 @@ func TestLabelsAndPauses(t *testing.T) {
 	}
 	if c.Add(event.Started{Resumed: true}, 0); c.Paused() {
 		t.Error("a pause of an earlier run holds")
+	}
+}
+
+// All that asks for a login is counted once: walls that came with a page, walls that came with 401 or 403, and
+// these statuses alone.
+func TestLogins(t *testing.T) {
+	c := New()
+	for i, e := range []event.Event{
+		event.Fetched{Reason: web.ReasonLogin}, event.Fetched{Reason: web.ReasonConsent},
+		event.Failed{Reason: web.ReasonLogin, Status: 401}, event.Failed{Reason: web.ReasonStatus, Status: 401},
+		event.Failed{Reason: web.ReasonStatus, Status: 403}, event.Failed{Reason: web.ReasonBlocked, Status: 403},
+		event.Failed{Reason: web.ReasonStatus, Status: 404},
+	} {
+		c.Add(e, int64(i))
+	}
+	if f := c.Figures(); f.Logins != 4 || f.LoginsHelp != event.LoginsHelp {
+		t.Errorf("%d pages ask for a login, want 4: %s", f.Logins, f.LoginsHelp)
 	}
 }

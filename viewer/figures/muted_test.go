@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -48,6 +49,11 @@ func TestMuted(t *testing.T) {
 		if want := "no link is left, but 4 that mutes set aside"; f.Ended == event.FrontierEmpty && x.muted == 4 && f.EndedWords != want {
 			t.Errorf("%s: %q, want %q", x.what, f.EndedWords, want)
 		}
+	}
+	c.Add(event.Fetched{Visit: event.Visit{URL: u("f")}, Telling: 3}, 20)
+	c.Add(event.Fetched{Visit: event.Visit{URL: u("g")}, Telling: 1}, 21)
+	if f := c.Failures(); c.Figures().Skipped == 0 || !slices.ContainsFunc(c.Skips(), func(x Cause) bool { return x.Reason == web.ReasonTelling && x.Count == 4 && len(x.Examples) == 2 }) {
+		t.Errorf("of links that repeat a secret the page tells %v, %v", f, c.Skips())
 	}
 	if got := c.Fate(u("b")).Fate; got != event.Unseen {
 		t.Errorf("one that is refused is %v", got)

@@ -364,8 +364,8 @@ func (c *Crawl) Event(u web.URL) (offset int64, ok bool) {
 	if i, ok := c.byURL[id]; ok {
 		return c.pages[i].line, true
 	}
-	offset, ok = c.moved[id]
-	return offset, ok
+	r, ok := c.moved[id]
+	return r.line, ok
 }
 
 // Fate is what became of an address, for lists of links.

@@ -38,9 +38,12 @@ type Figures struct {
 	// Unrecorded are addresses that a recorded web does not have.
 	Unrecorded int `json:"unrecorded,omitempty"`
 	Skipped    int `json:"skipped"`
-	Retries    int `json:"retries"`
-	Workers    int `json:"workers"`
-	Runs       int `json:"runs"`
+	// Logins are pages that ask for a login; see event.Summary.Logins. LoginsHelp says what helps.
+	Logins     int    `json:"logins,omitempty"`
+	LoginsHelp string `json:"logins_help,omitempty"`
+	Retries    int    `json:"retries"`
+	Workers    int    `json:"workers"`
+	Runs       int    `json:"runs"`
 	// Outage says that the network is down, and Outages how often it was.
 	Outages int       `json:"outages"`
 	Elapsed float64   `json:"elapsed"` // seconds of all runs
@@ -91,6 +94,9 @@ func (c *Crawl) Figures() Figures {
 	}
 	for _, n := range s.Skipped {
 		f.Skipped += n
+	}
+	if f.Logins = s.Logins(); f.Logins > 0 {
+		f.LoginsHelp = event.LoginsHelp
 	}
 	if next := c.forecast(); next.Ready() && c.waiting > 0 {
 		low, high := next.Interval(event.GainPages)

@@ -75,18 +75,18 @@ func (s *Server) page(ctx context.Context, in pageIn) (pageOut, error) {
 	for _, x := range p.Way[max(0, len(p.Way)-maxWay):] {
 		out.Way = append(out.Way, step{x.URL.String(), cut(x.Title, maxLine), cut(x.Anchor, 200)})
 	}
-	_, page, _, err := s.crawl.Archived(ctx, u)
+	archived, err := s.crawl.Archived(ctx, u)
 	if err != nil {
 		out.Missing = cut(err.Error(), maxLine)
 		return out, ctx.Err()
 	}
-	text := []rune(textOf(page))
+	text := []rune(textOf(archived.Page))
 	out.All = len(text)
 	text = text[min(in.From, len(text)):]
 	piece := text[:min(most, len(text))]
 	out.Text, out.More = string(piece), len(text)-len(piece)
 	if in.Links {
-		out.Links = s.links(page)
+		out.Links = s.links(archived.Page)
 	}
 	return out, nil
 }

@@ -43,7 +43,8 @@ type IndexState struct {
 // Index says when the index is made. It is called before Run.
 func (c *Crawl) Index(when Indexing) { c.search.when = when }
 
-// lookWhetherClosed notes whether the folder of the crawl, and that of its index, may be written.
+// lookWhetherClosed notes whether the folder of the crawl, and that of its index, may be written, and whether it
+// is of one of several workers.
 func (c *Crawl) lookWhetherClosed() {
 	dir := index.Dir(c.col)
 	if !folder.Exists(dir) {
@@ -53,10 +54,17 @@ func (c *Crawl) lookWhetherClosed() {
 	if whyClosed != "" {
 		whyClosed += ": open a copy of the crawl, or open it as a user who may"
 	}
+	if c.Gone() {
+		whyClosed = goneWords(event.Line(c.col.Dir()))
+	}
+	joins := ""
+	if c.col.OfSeveral() {
+		joins = "it is of one of several workers, which goes on with the others: waggle crawl -o " + event.Line(c.col.Dir()) + " --resume --join ENGINE"
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.search.state.Closed != whyNoIndex || c.closed != whyClosed {
-		c.search.state.Closed, c.closed = whyNoIndex, whyClosed
+	if c.search.state.Closed != whyNoIndex || c.closed != whyClosed || c.joins != joins {
+		c.search.state.Closed, c.closed, c.joins = whyNoIndex, whyClosed, joins
 		c.tell()
 	}
 }
@@ -94,6 +102,9 @@ func closed(err error) bool { return errors.Is(err, os.ErrPermission) || errors.
 // MakeIndex has Run make the index, as long as the crawl runs. The error says why that cannot be.
 func (c *Crawl) MakeIndex() error {
 	c.lookWhetherClosed()
+	if c.Gone() {
+		return errors.New(goneWords(event.Line(c.col.Dir())))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if why := c.search.state.Closed; why != "" {

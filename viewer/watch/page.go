@@ -134,30 +134,33 @@ func (c *Crawl) way(last event.Fetched) []Step {
 	return steps
 }
 
-// Archived is what the archive holds of an address, parsed with the links as the crawl
-// read them; the body of a page that was rendered, or of a document that is no HTML, is what it
-// was made into. The error wraps collection.ErrAbsent where it holds nothing; r is nil only
-// then, and p also where the body cannot be parsed. The first time, the archive is read
-// for where its pages lie.
-func (c *Crawl) Archived(ctx context.Context, u web.URL) (r *web.Response, p *web.Page, canon web.Canon, err error) {
-	canon = web.Canon{StripSessions: true, StripTracking: true}
-	if r, err = c.arch.Response(ctx, u); err != nil {
-		return nil, nil, canon, err
+// Archived is a page of the archive.
+type Archived struct {
+	Response *web.Response
+	Page     *web.Page // with the links as the crawl read them
+	Canon    web.Canon // how it read addresses
+	Shown    string    // what the page is shown by; see parse.Parser.Shown
+	IsHTML   bool      // Shown is, and no plain text
+}
+
+// Archived is what the archive holds of an address. The error wraps collection.ErrAbsent where
+// that is nothing; otherwise it says why the body cannot be parsed. The first time, the archive is
+// read for where its pages lie.
+func (c *Crawl) Archived(ctx context.Context, u web.URL) (*Archived, error) {
+	a := &Archived{Canon: web.Canon{StripSessions: true, StripTracking: true}}
+	var err error
+	if a.Response, err = c.arch.Response(ctx, u); err != nil {
+		return nil, err
 	}
 	if j, err := job.Read(c.col.JobFile()); err == nil {
-		canon = j.Canon()
+		a.Canon = j.Canon()
 	}
 	parser := job.LinkParser(c.col, c.docs)
-	if p, err = parser.Parse(r); err != nil {
-		return r, p, canon, err
+	if a.Page, err = parser.Parse(a.Response); err != nil {
+		return nil, err
 	}
-	r = r.Rendered()
-	if d, err := parser.Document(r); err == nil && d != nil {
-		shown := *r
-		shown.Body = d.HTML
-		r = &shown
-	}
-	return r, p, canon, err
+	a.Shown, a.IsHTML, err = parser.Shown(a.Response)
+	return a, err
 }
 
 // Response is the last response that the archive holds of an address; the error wraps

@@ -108,6 +108,12 @@ type Wrong struct{ Err error }
 func (e Wrong) Error() string { return e.Err.Error() }
 func (e Wrong) Unwrap() error { return e.Err }
 
+// Conflict is an error of the crawl as it is now: what is asked for could be done otherwise.
+type Conflict struct{ Err error }
+
+func (e Conflict) Error() string { return e.Err.Error() }
+func (e Conflict) Unwrap() error { return e.Err }
+
 // Absent is an error of what is not there.
 type Absent struct{ Err error }
 

@@ -51,6 +51,7 @@ type Crawl struct {
 	job      string    // what is wrong with that, in words; "" = nothing
 	broke    error     // why the crawl ended, where that is known here
 	exported *Export   // the last one, where it is not whole
+	joins    string    // why it cannot go on on the page, as it is of one of several workers; "" = it is not
 	closed   string    // why nothing can be told to it, as far as its folder says; "" = nothing
 	search   searcher
 	places   places
@@ -307,6 +308,7 @@ type State struct {
 	Error    string          `json:"error,omitempty"`
 	Job      string          `json:"job,omitempty"`    // what is wrong with the job file, and what helps
 	Closed   string          `json:"closed,omitempty"` // why it can be told nothing and cannot go on; "" where that is not known
+	Joins    string          `json:"joins,omitempty"`  // why it goes on by a command alone: it is of one of several workers; "" = it is not
 	Now      time.Time       `json:"now"`
 	Index    IndexState      `json:"index"`
 	Activity *Activity       `json:"activity,omitempty"` // of a crawl that runs
@@ -323,7 +325,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	s := State{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged, Cut: c.cut,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
-		Job: c.job, Closed: c.closed, Workers: len(c.workers.Workers), Export: c.exported,
+		Job: c.job, Closed: c.closed, Joins: c.joins, Workers: len(c.workers.Workers), Export: c.exported,
 	}
 	if running {
 		s.Activity = activityOf(c.activity, now)

@@ -19,7 +19,7 @@ func (c *Crawl) Why(err error) error {
 	switch {
 	case err == nil, errors.As(err, new(Wrong)):
 		return err
-	case c.gone():
+	case c.Gone():
 		return Absent{errors.New(goneWords(dir))}
 	case errors.As(err, new(Absent)):
 		return err
@@ -33,8 +33,8 @@ func (c *Crawl) Why(err error) error {
 	return err
 }
 
-// gone tells whether the log was read before and is not there any more.
-func (c *Crawl) gone() bool {
+// Gone tells whether the log was read before and is not there any more.
+func (c *Crawl) Gone() bool {
 	c.mu.RLock()
 	known := c.offset > 0
 	c.mu.RUnlock()

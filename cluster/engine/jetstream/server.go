@@ -55,7 +55,7 @@ func Serve(o ServerOptions) (*Server, error) {
 	options := &server.Options{}
 	if o.Config != "" {
 		if err := options.ProcessConfigFile(o.Config); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Config, err)
+			return nil, &OptionError{fmt.Errorf("%s: %w", o.Config, err)}
 		}
 	} else if err := s.plain(options, o); err != nil {
 		return nil, err
@@ -91,14 +91,20 @@ func Serve(o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
+// OptionError says what is wrong with the options of a server, which did not begin.
+type OptionError struct{ Err error }
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
+
 // plain are the options of a server without a configuration.
 func (s *Server) plain(options *server.Options, o ServerOptions) error {
 	host, port, err := net.SplitHostPort(cmp.Or(o.Listen, DefaultListen))
 	if err != nil {
-		return fmt.Errorf("the place where the engine listens: %w", err)
+		return &OptionError{fmt.Errorf("the place where the engine listens: %w: give HOST:PORT, such as %s", err, DefaultListen)}
 	}
 	if options.Port, err = strconv.Atoi(port); err != nil || options.Port < 0 || options.Port > 65535 {
-		return fmt.Errorf("the place where the engine listens: %q is no port", port)
+		return &OptionError{fmt.Errorf("the place where the engine listens: %q is no port", port)}
 	}
 	if options.Port == 0 {
 		options.Port = server.RANDOM_PORT

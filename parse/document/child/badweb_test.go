@@ -48,6 +48,7 @@ func TestBadDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	compilePDFium(t)
 	pool := newPool(t, Options{Workers: 1, Memory: 160 << 20, Time: 10 * time.Second, Cache: machineCode})
 	got, details, links := map[string][]string{}, map[string]string{}, map[string]web.LinkKind{}
 	var files []string

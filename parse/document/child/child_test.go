@@ -28,19 +28,28 @@ func TestMain(m *testing.M) {
 			misbehave(os.Args[2:])
 		}
 	}
-	dir, err := os.MkdirTemp("", "waggle-pdfium-*")
+	dir, done, err := pdftest.MachineCode()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	machineCode = dir
 	code := m.Run()
-	os.RemoveAll(dir)
+	done()
 	os.Exit(code)
 }
 
 // machineCode is the folder in which that of PDFium is kept for all tests. It is set once.
 var machineCode string
+
+// compilePDFium has the machine code of PDFium made, however long that takes here: what reads PDF
+// after it is held to limits by the clock.
+func compilePDFium(t *testing.T) {
+	t.Helper()
+	if _, _, err := newPool(t, Options{Workers: 1, Time: 5 * time.Minute, Cache: machineCode}).HTML(document.PDF, pdftest.Page("first", ""), ""); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // misbehave reads documents, and does what each of them says.
 func misbehave(args []string) {
@@ -228,10 +237,7 @@ func TestEndsWithItsInput(t *testing.T) {
 // PDF is read in a process, its text at its links; files that have no end, or are damaged,
 // are cut or refused. TestBadDocuments has those that take memory and time.
 func TestPDF(t *testing.T) {
-	// PDFium is compiled once, however long that takes here.
-	if _, _, err := newPool(t, Options{Workers: 1, Time: 5 * time.Minute, Cache: machineCode}).HTML(document.PDF, pdftest.Page("first", ""), ""); err != nil {
-		t.Fatal(err)
-	}
+	compilePDFium(t)
 	p := newPool(t, Options{Workers: 1, Time: 10 * time.Second, Cache: machineCode})
 	html, cut, err := p.HTML(document.PDF, pdftest.Page("The waggle dance", "http://a.example/"), "")
 	if want := `<title>Bees</title></head><body><section><p><a href="http://a.example/">The waggle dance</a></p></section>`; err != nil || cut || !strings.Contains(string(html), want) || !strings.Contains(string(html), `lang="en"`) {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/parse/document"
 )
 
@@ -42,7 +45,8 @@ type Engine struct {
 // Options of an Engine. The zero value is usable.
 type Options struct {
 	// Cache is a folder in which the machine code of PDFium is kept; "" = it is made anew
-	// each time. Who can write there decides what runs.
+	// each time. Who can write there decides what runs. What other versions of the program
+	// kept there is removed when it was not used for folder.Unused.
 	Cache string
 	// Memory bounds what one document takes, in bytes; 0 = 256 MiB.
 	Memory int
@@ -75,7 +79,7 @@ func (e *Engine) prepare() error {
 		WithMemoryLimitPages(uint32(e.options.Memory / page))
 	if e.options.Cache != "" {
 		// Without the folder it is slower to begin, and nothing else.
-		if c, err := wazero.NewCompilationCacheWithDir(e.options.Cache); err == nil {
+		if c, err := openCache(e.options.Cache); err == nil {
 			config = config.WithCompilationCache(c)
 			e.runtime = closer{c}
 		}
@@ -86,6 +90,25 @@ func (e *Engine) prepare() error {
 	})
 	e.pool = pool
 	return err
+}
+
+// openCache opens what is kept of this build of PDFium and of what compiles it. Another version of
+// the program has another folder beside it, as a file that was compiled by it would not do.
+func openCache(dir string) (wazero.CompilationCache, error) {
+	build := "pdfium"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/klippa-app/go-pdfium" || m.Path == "github.com/tetratelabs/wazero" {
+				build += "-" + path.Base(m.Path) + "-" + m.Version
+			}
+		}
+	}
+	// Versions before had the folders of wazero here.
+	own, err := folder.OpenVersion(dir, build, []string{"pdfium", "wazero-"}, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return wazero.NewCompilationCacheWithDir(own)
 }
 
 type closer struct{ wazero.CompilationCache }

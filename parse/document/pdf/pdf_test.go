@@ -12,12 +12,17 @@ import (
 )
 
 // newReader reads PDF with machine code that is kept in a folder named by the variable
-// WAGGLE_PDFIUM, or made for this test.
+// WAGGLE_PDFIUM, or where pdftest.MachineCode has it.
 func newReader(t testing.TB) document.Local {
 	t.Helper()
 	dir := os.Getenv("WAGGLE_PDFIUM")
 	if dir == "" {
-		dir = t.TempDir()
+		d, done, err := pdftest.MachineCode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(done)
+		dir = d
 	}
 	engine := pdf.New(pdf.Options{Cache: dir, Memory: 64 << 20, Workers: 1})
 	t.Cleanup(func() { engine.Close() })

@@ -4,6 +4,14 @@ export const number = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, "
 export const percent = (share) => (100 * share).toFixed(1) + "\u00a0%";
 export const decimal = (v) => (v < 0.0005 && v > 0 ? "< 0.001" : v.toFixed(3));
 
+// apart are two numbers with as many decimals, from three on, as tell which is greater.
+export function apart(a, b) {
+  if (a === b || decimal(a) !== decimal(b)) return [decimal(a), decimal(b)];
+  let digits = 4;
+  while (digits < 17 && a.toFixed(digits) === b.toFixed(digits)) digits++;
+  return [a.toFixed(digits), b.toFixed(digits)];
+}
+
 export function size(n) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let i = 0;

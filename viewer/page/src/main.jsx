@@ -29,19 +29,26 @@ function App() {
   const [crawls, setCrawls] = useState(null);
   const [error, setError] = useState("");
   const [info, setInfo] = useState(null); // of the start of a crawl; false = none can be begun
-  const [shown, setShown] = useState(0); // grows when there are further crawls
+  const [shown, setShown] = useState(0); // grows when there are other crawls
   useEffect(() => {
     get("crawls").then((list) => {
-      setCrawls(list);
+      const here = crawls?.find((c) => c.id === at.crawl); // one whose folder is gone stays until it is left: it says so
+      setCrawls(here && !list.some((c) => c.id === at.crawl) ? [...list, { ...here, gone: true }] : list);
       setError("");
-      if (at.crawl !== starting && !list.some((c) => c.id === at.crawl) && list.length) go(list[0].id, "now", {}, true);
+      if (crawls === null && list.length === 0) go(starting, "start", {}, true); // others may come while one is prepared
+      if (at.crawl !== starting && !here && !list.some((c) => c.id === at.crawl) && list.length) go(list[0].id, "now", {}, true);
     }, (err) => setError(err.message));
   }, [shown, at.crawl === starting]);
   useEffect(() => { get("start").then(setInfo, () => setInfo(false)); }, []);
+  useEffect(() => { // no crawl is listened to then, which would tell of others
+    if (at.crawl !== starting && crawls?.length) return;
+    const timer = setInterval(() => { if (!document.hidden) setShown((n) => n + 1); }, 2000);
+    return () => clearInterval(timer);
+  }, [at.crawl === starting, crawls?.length === 0]);
   const start = info && (at.crawl === starting || crawls?.length === 0);
   const { state, lost } = useChanges(crawls?.some((c) => c.id === at.crawl) ? at.crawl : "");
-  useEffect(() => { // one that began meanwhile is among those to choose from
-    if (state && crawls && state.crawls !== crawls.length) setShown((n) => n + 1);
+  useEffect(() => { // one that began meanwhile is among those to choose from, one that is gone is not
+    if (state && crawls && state.crawls !== crawls.filter((c) => !c.gone).length) setShown((n) => n + 1);
   }, [state?.crawls]);
   const main = useRef();
   const first = useRef(true);
@@ -50,11 +57,14 @@ function App() {
     scrollTo(0, 0);
     if (!at.params.focus) main.current?.focus({ preventScroll: true }); // else the search is focused
   }, [at.crawl, at.screen, at.params.url]);
+  const [page, setPage] = useState(null); // the page that is shown, and its title
+  const crawl = state || crawls?.find((c) => c.id === at.crawl);
   useEffect(() => {
-    const name = screens.find(([s]) => s === at.screen)?.[1] || "Page";
-    document.title = start ? "A new crawl – waggle" : `${state ? state.figures.name || state.dir : "waggle"} – ${name}`;
-  }, [at.screen, state?.figures.name, start]);
+    const name = at.screen !== "page" ? screens.find(([s]) => s === at.screen)?.[1] || "Now" : page?.url === at.params.url ? page.title.slice(0, 200) : at.params.url || "Page";
+    document.title = start ? "A new crawl – waggle" : [name, crawl && nameOf(crawl), "waggle"].filter(Boolean).join(" – ");
+  }, [at.screen, at.params.url, page, crawl && nameOf(crawl), start]);
   useKeys(at);
+  const gone = !!state?.closed && state.error?.startsWith(state.closed); // the folder of the crawl is
   if (error) return <Message title="Nothing can be shown" text={error} />;
   if (!crawls || info === null) return <p class="first">waggle</p>;
   if (start) {
@@ -74,25 +84,26 @@ function App() {
       <header class="top">
         <div class="who">
           <img class="mark" src="icon.svg" alt="" />
-          {crawls.length > 1 ? <Choose crawls={crawls} value={at.crawl} choose={(id) => go(id, at.screen === "page" ? "pages" : at.screen)} /> : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
+          {crawls.length > 1 ? <Choose crawls={crawls} value={at.crawl} choose={(id) => go(id, at.screen === "page" ? "pages" : at.screen)} /> : <strong class="name"><bdi>{nameOf(state || crawls[0])}</bdi></strong>}
           {state && <Status state={state} lost={lost} />}
-          {state && !lost && !state.running && state.reading === 1 && !state.cut && <GoOn crawl={at.crawl} can={info} closed={state.closed} />}
+          {state && !lost && !state.running && state.reading === 1 && !state.cut && <GoOn crawl={at.crawl} can={info} why={state.closed ? "closed" : state.job ? "job" : state.joins ? "joins" : ""} />}
           {info && (info.closed ? <button type="button" class="new" disabled aria-describedby="no-start">New crawl</button> : <a class="new" href={to(starting, "start")}>New crawl</a>)}
         </div>
-        <nav aria-label="Screens">
+        {crawls.some((c) => c.id === at.crawl) && <nav aria-label="Screens">
           {screens.map(([s, name]) => (
             <a key={s} href={to(at.crawl, s)} aria-current={s === at.screen || (s === "pages" && at.screen === "page") ? "page" : undefined}>{name}</a>
           ))}
-        </nav>
+        </nav>}
       </header>
-      {state?.error && <p class="notice" role="alert">{state.error}</p>}
+      {state?.error && <p class="notice" role="alert" id={gone ? "closed" : undefined}>{state.error}</p>}
       {state?.cut && <p class="notice" role="alert">The end of the event log is missing; the figures are those of what is there. <code>waggle repair</code> mends what it can. <bdi>{state.cut}</bdi></p>}
       {state?.damaged > 0 && <p class="notice">{count(state.damaged, "line")} of the event log cannot be read; the figures are those of the others. <code>waggle verify</code> tells what is damaged.</p>}
-      {state?.job && !state.error && <p class="notice">The crawl can be looked at, but cannot go on: {state.job}</p>}
-      {state?.closed && <p class="notice" id="closed">This crawl can be looked at; it can be told nothing and cannot go on: {state.closed}</p>}
-      {info?.closed && <p class="notice" id="no-start">No crawl can begin here: {info.closed}</p>}
+      {state?.job && !state.error && <p class="notice" id="job">The crawl can be looked at, but cannot go on: {state.job}</p>}
+      {state?.closed && !gone && <p class="notice" id="closed">This crawl can be looked at; it can be told nothing and cannot go on: {state.closed}</p>}
+      {state?.joins && !state.closed && !state.job && !state.error && !state.running && <p class="notice" id="joins">This crawl cannot go on here: {state.joins}</p>}
+      {info?.closed && <p class="soft no-start" id="no-start">No crawl can begin here: {info.closed}</p>}
       <main id="main" ref={main} tabIndex={-1}>
-        {state ? <Screen key={at.crawl} at={at} state={state} /> : crawls.some((c) => c.id === at.crawl) ? <p class="first">Reading …</p> : <NoCrawl crawls={crawls} />}
+        {state ? <Screen key={at.crawl} at={at} state={state} titled={(title) => setPage({ url: at.params.url, title })} /> : crawls.some((c) => c.id === at.crawl) ? <p class="first">Reading …</p> : <NoCrawl crawls={crawls} />}
       </main>
       <footer><span><kbd>1</kbd>–<kbd>5</kbd> screens · <kbd>/</kbd> search, <kbd>Enter</kbd> to its rows, <kbd>Esc</kbd> out of it · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it · <kbd>R</kbd> relevant <kbd>I</kbd> not <kbd>M</kbd> more like this</span></footer>
       <Said />
@@ -106,24 +117,29 @@ function NoCrawl({ crawls }) {
     <section role="alert">
       <h1>There is no such crawl here</h1>
       <p>The address names a crawl that is not shown. Those that are:</p>
-      <ul>{crawls.map((c) => <li key={c.id}><a href={to(c.id, "now")}><bdi>{titleOf(c)}</bdi></a></li>)}</ul>
+      <ul>{crawls.filter((c) => !c.gone).map((c) => <li key={c.id}><a href={to(c.id, "now")}><bdi>{titleOf(c)}</bdi></a></li>)}</ul>
     </section>
   );
 }
 
+// nameOf is the name of a crawl, its folder where it was given none.
+const nameOf = (c) => (c.figures.name && c.figures.name !== unnamed ? c.figures.name : c.dir);
+
 // titleOf is a crawl's folder, with its name where it was given one.
-const titleOf = (c) => (c.figures.name && c.figures.name !== unnamed ? `${c.figures.name} – ${c.dir}` : c.dir);
+const titleOf = (c) => (nameOf(c) === c.dir ? c.dir : `${nameOf(c)} – ${c.dir}`);
 
 // unnamed is the name of a crawl that was given none.
 const unnamed = "crawl";
 
-// Choose gives the choice of the crawls that are shown; one that is begun is among them.
+// Choose gives the choice of the crawls that are shown; one that is begun is among them, and one
+// that is gone as long as it is looked at.
 function Choose({ crawls, value, choose }) {
   return (
     <label class="choose"><span class="hidden">Crawl</span>
       <select value={value} onChange={(e) => choose(e.target.value)}>
         {value === starting && <option value={starting}>A new crawl</option>}
-        {crawls.map((c) => <option key={c.id} value={c.id}>{titleOf(c)}</option>)}
+        {value !== starting && !crawls.some((c) => c.id === value) && <option value={value}>No such crawl</option>}
+        {crawls.filter((c) => !c.gone || c.id === value).map((c) => <option key={c.id} value={c.id}>{c.gone && "Gone: "}{titleOf(c)}</option>)}
       </select>
     </label>
   );

@@ -33,7 +33,7 @@ export function Now({ at, state }) {
       {state.activity && <Activity of={state.activity} />}
       <Frontier frontier={frontier.data} waiting={f.waiting} wide={!!state.activity} />
       <Hosts crawl={at.crawl} stamp={stamp} />
-      <Failures failures={failures.data} crawl={at.crawl} />
+      <Failures failures={failures.data} figures={f} crawl={at.crawl} />
     </div>
   );
 }
@@ -76,7 +76,7 @@ function Figures({ f, crawl }) {
   const share = f.budget ? Math.min(1, f.pages / f.budget) : 0;
   return (
     <dl class="figures">
-      <div class="main"><dt>Relevant pages</dt><dd>{number(f.relevant)}</dd><dd class="note">relevance {decimal(f.threshold)} or more, by the judge {f.judge}</dd></div>
+      <div class="main"><dt>Relevant pages</dt><dd>{number(f.relevant)}</dd><dd class="note">{f.judge && <>relevance {decimal(f.threshold)} or more, by the judge {f.judge}</>}</dd></div>
       <div><dt>Pages fetched</dt><dd>{number(f.pages)}</dd><dd class="note">{f.budget && f.pages > f.budget ? `${number(f.pages - f.budget)} more than the budget, ${number(f.budget)}` : f.budget ? <>of {number(f.budget)}<progress value={share} max="1" aria-label="Part of the budget that is spent" /></> : "no limit"}</dd></div>
       <div><dt>Harvest</dt><dd>{f.pages ? percent(f.harvest) : "–"}</dd><dd class="note">{f.pages ? `of the last 200: ${percent(f.recent)}` : "relevant pages of those fetched"}</dd></div>
       {f.next && <div><dt>Among the next 100</dt><dd>about {f.next.mean < 10 ? Math.floor(10 * f.next.mean) / 10 : Math.floor(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
@@ -168,7 +168,7 @@ function Frontier({ frontier, waiting, wide }) {
           </div>
           <div>
             <h3>By host</h3>
-            <ul class="bars">{hosts.map((h) => <li key={h.host}><span class="label">{h.host}</span><span class="track"><i style={{ width: (100 * h.waiting) / mostHost + "%" }} /></span><span class="n">{number(h.waiting)}</span></li>)}</ul>
+            <ul class="bars">{hosts.map((h) => <li key={h.host}><span class="label" title={h.host}>{h.host}</span><span class="track"><i style={{ width: (100 * h.waiting) / mostHost + "%" }} /></span><span class="n">{number(h.waiting)}</span></li>)}</ul>
           </div>
         </div>
       )}
@@ -176,11 +176,12 @@ function Frontier({ frontier, waiting, wide }) {
   );
 }
 
-function Failures({ failures, crawl }) {
+function Failures({ failures, figures, crawl }) {
   const lists = failures ? [["Fetches that brought no page", failures.failed], ["Links that were not queued", failures.skipped]] : [];
   return (
     <section class="card wide" aria-labelledby="failures-title">
       <h2 id="failures-title">What did not come</h2>
+      {figures.logins > 0 && <p>{count(figures.logins, "page")} {figures.logins_help}.</p>}
       <div class="twin">{lists.map(([title, causes]) => (
         <div key={title}>
           <h3>{title}</h3>

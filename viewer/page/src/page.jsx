@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, post, query, useData, useSlow } from "./api.js";
-import { count, decimal, moment, number, priority, size } from "./format.js";
+import { apart, count, decimal, moment, number, priority, size } from "./format.js";
 import { labelled, Relevance } from "./pages.jsx";
 import { to } from "./route.js";
 import { Labels, say, useLabels } from "./steer.jsx";
@@ -9,8 +9,8 @@ import { Labels, say, useLabels } from "./steer.jsx";
 // million out for seconds.
 const textStep = 50000;
 
-// Page shows one page: as archived, its text, the way to it, and its links.
-export function Page({ at, state }) {
+// Page shows one page: as archived, its text, the way to it, and its links. titled hears its title.
+export function Page({ at, state, titled }) {
   const url = at.params.url || "";
   const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), useSlow(state.revision, 1000));
   const [taken, setTaken] = useState(0); // grows when other fields were taken
@@ -20,19 +20,21 @@ export function Page({ at, state }) {
   const b = body.old ? (last.current?.url === url ? last.current.body : undefined) : body.data;
   last.current = { url, body: b };
   useEffect(() => setMost(textStep), [url]);
+  useEffect(() => { if (p && !old) titled(p.title || p.url); }, [p?.title, p?.url, old]);
   const [said, setSaid] = useState(0); // grows with each label that is given here
   const again = useCallback(() => setSaid((n) => n + 1), []);
   const waits = useWaitingLabel(at.crawl, p?.url, `${state.revision} ${said}`);
   useLabels(at.crawl, useCallback(() => p?.url, [p?.url]), again, state.closed);
   if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
   if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the log …</p></section>;
+  const [relevance, threshold] = apart(p.relevance, p.threshold);
   const wishes = Object.entries({ noindex: "not to be kept", nofollow: "not to be followed", noarchive: "not to be archived", noai: "not for AI", noimageai: "no image for AI", tdm_reservation: "text and data mining reserved" }).filter(([k]) => p.directives[k]).map(([, v]) => v);
   return (
     <div class="screen page" key={url}>
       <section class="card head">
         <h1><bdi>{p.title || "(no title)"}</bdi></h1>
         <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
-        <p><Relevance of={p} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? "no harvest" : "not relevant"}; relevant from {decimal(p.threshold)} on</span></p>
+        <p><Relevance of={p} text={relevance} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? "no harvest" : "not relevant"}; relevant from {threshold} on</span></p>
         <Labels crawl={at.crawl} url={p.url} done={again} closed={state.closed} />
         {p.label && <p class="bar take labelled"><span>{labelled(p)[0].toUpperCase() + labelled(p).slice(1)}, by act {p.act}.</span><button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: p.act }).then(again)}>Undo</button></p>}
         {waits && <p class="bar take labelled" role="status"><span>{labelled({ label: waits.do })[0].toUpperCase() + labelled({ label: waits.do }).slice(1)}{waits.number > 0 && `, by act ${waits.number}`}: it waits until the crawl {state.running ? "takes it in" : "goes on"}.</span>{waits.number > 0 && <button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: waits.number }).then(again)}>Undo</button>}</p>}

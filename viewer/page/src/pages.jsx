@@ -134,12 +134,12 @@ function instant(local) {
   return isNaN(t) ? "" : t.toISOString();
 }
 
-// Relevance of a page as a bar and a number.
-export function Relevance({ of }) {
+// Relevance of a page as a bar and a number, which text writes where it is given.
+export function Relevance({ of, text }) {
   return (
     <span class={"relevance" + (of.relevant ? " yes" : "")} title={of.brief ? `no harvest: ${of.brief}` : of.relevant ? "relevant" : "not relevant"}>
       <span class="track" aria-hidden="true"><i style={{ width: 100 * Math.min(1, Math.max(0, of.relevance)) + "%" }} /></span>
-      <span>{decimal(of.relevance)}</span><span class="hidden">{of.relevant ? "relevant" : "not relevant"}</span>
+      <span>{text || decimal(of.relevance)}</span><span class="hidden">{of.relevant ? "relevant" : "not relevant"}</span>
       {of.label && <em>{labelled(of)}</em>}
       {of.brief && <em>{of.brief}</em>}
     </span>

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post, slowly } from "./api.js";
-import { count, decimal } from "./format.js";
+import { apart, count, decimal } from "./format.js";
 import { tellPerson } from "./steer.jsx";
 
 // kept is where the browser holds a draft until its tab is closed.
@@ -101,6 +101,7 @@ export function Start({ info, begun }) {
   const working = <Working busy={busy} notes={notes} stop={() => { stop.current?.abort(); setBusy(""); }} />;
   return (
     <form class="screen start" onSubmit={begin} noValidate>
+      {info.closed && <p class="notice" id="closed">No crawl can begin here: {info.closed}</p>}
       <div class="column">
         <section class="card" aria-labelledby="topic-title">
           <h1 id="topic-title">A new crawl</h1>
@@ -146,7 +147,6 @@ export function Start({ info, begun }) {
           {problem("folder") && <p class="problem" role="alert">{problem("folder")}</p>}
           {asked && checked?.problems.length > 0 && <p class="problem" role="alert">{count(checked.problems.length, "thing is", "things are")} to be mended before it can begin.</p>}
           <Wrong of={[...(asked ? problems.filter((p) => p.path === "") : []), ...(wanted === "begin" ? wrong : [])]} />
-          {info.closed && <p class="problem" id="closed">No crawl can begin here: {info.closed}</p>}
           <div class="bar take"><button class="strong" disabled={!!busy || !!info.closed} aria-describedby={info.closed ? "closed" : undefined}>Begin the crawl</button></div>
           {busy === "begin" && working}
           <details class="more"><summary>The job file</summary>
@@ -236,7 +236,7 @@ function Tried({ of }) {
         <li key={t.source} class={t.missing || t.right ? "" : "off"}>
           <span class="sign" aria-hidden="true">{t.missing ? "–" : t.right ? "✓" : "✗"}</span>
           <span class="target"><bdi>{t.title || t.source}</bdi>{t.title && <bdi class="address">{t.source}</bdi>}</span>
-          <span class="end">{t.missing ? <span class="wrap">{t.missing}</span> : <>{decimal(t.relevance)} <span class="soft">{t.relevant ? "relevant" : "not relevant"}{t.negative ? ", not wanted" : ""}{t.knows ? ", known to the judge" : ""}</span></>}</span>
+          <span class="end">{t.missing ? <span class="wrap">{t.missing}</span> : <>{apart(t.relevance, of.threshold)[0]} <span class="soft">{t.relevant ? "relevant" : "not relevant"}{t.negative ? ", not wanted" : ""}{t.knows ? ", known to the judge" : ""}</span></>}</span>
         </li>
       ))}</ul>
     </div>
@@ -319,8 +319,8 @@ function base64(file) {
   });
 }
 
-// GoOn goes on with a crawl that does not run, where the server can.
-export function GoOn({ crawl, can, closed }) {
+// GoOn goes on with a crawl that does not run, where the server can; why names the notice that says why it cannot.
+export function GoOn({ crawl, can, why }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
   if (!can) return null;
@@ -334,5 +334,5 @@ export function GoOn({ crawl, can, closed }) {
     } catch (err) { setWrong(err.message); }
     setBusy(false);
   };
-  return <><button type="button" class="go-on" disabled={busy || !!closed} aria-describedby={closed ? "closed" : undefined} onClick={on}>Go on</button>{wrong && <span class="problem" role="alert">{wrong}</span>}</>;
+  return <><button type="button" class="go-on" disabled={busy || !!why} aria-describedby={why || undefined} onClick={on}>Go on</button>{wrong && <span class="problem" role="alert">{wrong}</span>}</>;
 }

@@ -35,22 +35,21 @@ func (r *Round) learn(k *collection.Known, saidChanged bool) {
 	}
 }
 
-// heardBefore is how many visits the weight of a host counts for before its word was compared
-// with anything. It was chosen, not fitted.
-const heardBefore = 5
+// priorVisits is how many visits crawl.DefaultDateWeight counts for. It was chosen, not fitted.
+const priorVisits = 5
 
-// Words are the weights of what is said of the pages of each host, by all visits before which
+// DateWeights are the weights of what is said of the pages of each host, by all visits before which
 // something was said. A weight is the odds that those pages had changed, by the odds that they
 // would have as far as their visits tell:
 //
 //	           changes + n·c   visits − expected + n/2
-//	weight = ─────────────── · ───────────────────────      c = w/(1+w), w that of crawl.Unheard
+//	weight = ─────────────── · ───────────────────────      c = w/(1+w), w that of crawl.DefaultDateWeight
 //	         unchanged + n(1−c)      expected + n/2
 //
-// with unchanged = visits − changes and n = heardBefore. So the word of a host whose pages all
-// bear the date of today comes to count nothing, as its pages changed no more often than they do
+// with unchanged = visits − changes and n = priorVisits. So the dates of a host whose pages all
+// bear that of today come to count nothing, as its pages changed no more often than they do
 // anyway.
-func Words(known []collection.Known) map[web.Host]crawl.Word {
+func DateWeights(known []collection.Known) map[web.Host]crawl.DateWeight {
 	type both struct{ claims, denials collection.Told }
 	hosts := map[web.Host]*both{}
 	add := func(to *collection.Told, t collection.Told) {
@@ -71,29 +70,29 @@ func Words(known []collection.Known) map[web.Host]crawl.Word {
 		add(&h.claims, k.Claims)
 		add(&h.denials, k.Denials)
 	}
-	words := make(map[web.Host]crawl.Word, len(hosts))
+	weights := make(map[web.Host]crawl.DateWeight, len(hosts))
 	for name, h := range hosts {
-		words[name] = crawl.Word{
-			Changed:   weight(h.claims, crawl.Unheard.Changed),
-			Unchanged: weight(h.denials, crawl.Unheard.Unchanged),
+		weights[name] = crawl.DateWeight{
+			Changed:   weight(h.claims, crawl.DefaultDateWeight.Changed),
+			Unchanged: weight(h.denials, crawl.DefaultDateWeight.Unchanged),
 		}
 	}
-	return words
+	return weights
 }
 
 func weight(t collection.Told, before float64) float64 {
 	c := before / (1 + before)
-	changed := float64(t.Changes) + heardBefore*c
-	unchanged := float64(t.Visits-t.Changes) + heardBefore*(1-c)
-	expected := t.Expected + heardBefore/2.
-	not := float64(t.Visits) - t.Expected + heardBefore/2.
+	changed := float64(t.Changes) + priorVisits*c
+	unchanged := float64(t.Visits-t.Changes) + priorVisits*(1-c)
+	expected := t.Expected + priorVisits/2.
+	not := float64(t.Visits) - t.Expected + priorVisits/2.
 	return changed / unchanged * (not / expected)
 }
 
-// wordOf is the weight of a host.
-func wordOf(words map[web.Host]crawl.Word, h web.Host) crawl.Word {
-	if w, ok := words[h]; ok {
+// weightOf is the weight of a host.
+func weightOf(weights map[web.Host]crawl.DateWeight, h web.Host) crawl.DateWeight {
+	if w, ok := weights[h]; ok {
 		return w
 	}
-	return crawl.Unheard
+	return crawl.DefaultDateWeight
 }

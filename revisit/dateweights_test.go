@@ -29,21 +29,21 @@ func TestWords(t *testing.T) {
 	} {
 		known := []collection.Known{page("https://a.example/x", 1, 10, 10, 1, 1)}
 		known[0].Claims, known[0].Denials = c.claims, c.denials
-		w := Words(known)["a.example"]
+		w := DateWeights(known)["a.example"]
 		ok := false
 		switch c.says {
 		case "true":
 			ok = w.Changed > c.changed && w.Unchanged < c.unchanged
 		case "today", "once wrong":
-			ok = w.Changed > 0.8 && w.Changed < c.changed && w.Unchanged == crawl.Unheard.Unchanged
+			ok = w.Changed > 0.8 && w.Changed < c.changed && w.Unchanged == crawl.DefaultDateWeight.Unchanged
 		case "never":
-			ok = w.Unchanged > c.unchanged && w.Unchanged < 1.2 && math.Abs(w.Changed-crawl.Unheard.Changed) < 1e-9
+			ok = w.Unchanged > c.unchanged && w.Unchanged < 1.2 && math.Abs(w.Changed-crawl.DefaultDateWeight.Changed) < 1e-9
 		}
 		if !ok {
 			t.Errorf("%s: %+v", c.says, w)
 		}
 	}
-	if w := Words([]collection.Known{page("https://a.example/x", 1, 10, 10, 1, 1)}); len(w) != 0 {
+	if w := DateWeights([]collection.Known{page("https://a.example/x", 1, 10, 10, 1, 1)}); len(w) != 0 {
 		t.Errorf("of nothing that was said: %v", w)
 	}
 }
@@ -161,7 +161,7 @@ func changesTold(seed uint64, rounds, learning, budget int, sitemap sitemaps) (f
 		if sitemap != nil {
 			for i := range known {
 				k := &known[i]
-				if says, ok := crawl.Says(dateOf(sitemap(changed[i], today, i)), k.Last, today); ok {
+				if says, ok := crawl.ChangeTold(dateOf(sitemap(changed[i], today, i)), k.Last, today); ok {
 					heard[k.URL.String()] = says
 				}
 			}
@@ -172,7 +172,7 @@ func changesTold(seed uint64, rounds, learning, budget int, sitemap sitemaps) (f
 			u := k.URL.String()
 			value[u] = k.Worth * k.Chance
 			if says, ok := heard[u]; ok {
-				value[u] = k.Worth * wordOf(a.Words, k.URL.Host()).Chance(k.Chance, says)
+				value[u] = k.Worth * weightOf(a.DateWeights, k.URL.Host()).Chance(k.Chance, says)
 			}
 			order = append(order, k)
 		}

@@ -1,0 +1,43 @@
+package export
+
+import (
+	"testing"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Of a page that repeats what lets the user in the tables have what the log has of its links, and no
+// text around them.
+func TestLinksOfTellingPage(t *testing.T) {
+	at := func(s string) web.URL {
+		u, err := web.Parse("https://in.test" + s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	page := &web.Page{Title: "Bees", Links: []web.Link{
+		{URL: at("/hive"), Kind: web.LinkA, Anchor: "the hive by-hand-4711", After: "of by-hand-4711"},
+		{URL: at("/hive"), Kind: web.LinkA, Anchor: "hive"},
+		{URL: at("/in?by-hand-4711"), Kind: web.LinkA, Anchor: "in"},
+	}}
+	fates := &fates{codes: map[fate]int{}}
+	for _, c := range []struct {
+		telling       int
+		title, anchor string
+		rows          int
+		want          string
+	}{
+		{1, "Bees", "the hive …", 1, "the hive …"},
+		{0, "…", "hive", 2, "hive"},
+		{0, "Bees", "hive", 2, "the hive by-hand-4711"},
+	} {
+		f := &found{Fetched: event.Fetched{Title: c.title, Telling: c.telling, Queued: []event.Found{{URL: at("/hive"), Anchor: c.anchor}}}, Page: page}
+		fates.list, fates.known = []uint64{hashOf(at("/hive")) &^ (1<<codeBits - 1)}, []fate{{waiting, ""}}
+		rows := linksOf(f, fates)
+		if len(rows) != c.rows || rows[0].Anchor != c.want || rows[0].Kind != "a" || (rows[0].Context == "") != (c.want != page.Links[0].Anchor) {
+			t.Errorf("%+v: the tables have %+v", c, rows)
+		}
+	}
+}
