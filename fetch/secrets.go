@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/web"
@@ -53,31 +52,6 @@ func (k *keyring) at(h web.Host) []string {
 		return words
 	}
 	return withTokens(words, k.cookies.Tokens(h))
-}
-
-// discreet is Response.TellsElsewhere of the response for an address. It is safe for concurrent use.
-func (k *keyring) discreet(asked web.URL) func(u web.URL) bool {
-	if k == nil || len(k.words) == 0 && k.cookies == nil {
-		return nil
-	}
-	var mu sync.Mutex
-	finders := map[web.Host]*finder{} // nil for a host without secrets
-	return func(u web.URL) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		f, ok := finders[u.Host()]
-		if !ok {
-			if words := notIn(asked, k.at(u.Host())); len(words) > 0 {
-				f = newFinder(words)
-			}
-			finders[u.Host()] = f
-		}
-		if f == nil {
-			return false
-		}
-		path := u.RequestPath()
-		return f.conceal(path) != path
-	}
 }
 
 type personalKey struct{}
@@ -177,11 +151,12 @@ func (o *Options) answered(p personal, u web.URL, in *http.Response) (words []st
 	if len(words) == 0 {
 		return nil
 	}
+	f := newFinder(words)
 	code, said, _ := strings.Cut(in.Status, " ")
-	in.Status = strings.TrimSuffix(code+" "+conceal(said, words, false), " ")
+	in.Status = strings.TrimSuffix(code+" "+f.conceal(said, false), " ")
 	for name, values := range in.Header {
 		for i, v := range values {
-			values[i] = conceal(v, words, protocol[name])
+			values[i] = f.conceal(v, protocol[name])
 		}
 	}
 	return words
@@ -204,28 +179,4 @@ func withTokens(words, tokens []string) []string {
 		words = append(words, forms(t)...)
 	}
 	return inOrder(words)
-}
-
-// discreet is Response.Conceal of the response for an address: it conceals words in what is made of it.
-func discreet(words []string, asked web.URL) func(text string) string {
-	if words = notIn(asked, words); len(words) == 0 {
-		return nil
-	}
-	return newFinder(words).conceal
-}
-
-// notIn are the words but for those that the address asked for holds already, which the log keeps: its links are
-// likely to hold them too, by chance or as they lead to its neighbours. A short one may be in the host as well.
-func notIn(asked web.URL, words []string) []string {
-	if len(words) == 0 {
-		return nil
-	}
-	whole, path := readings(asked.String()), readings(asked.RequestPath())
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		in := path
-		if len(w) < longSecret {
-			in = whole
-		}
-		return slices.ContainsFunc(in, func(s string) bool { return concealAlone(s, w, true) != s })
-	})
 }
