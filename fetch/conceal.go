@@ -101,7 +101,7 @@ func (w wordsByOrigin) of(origin string) []string {
 // Token, each of its parts. Source: RFC 7519.
 func forms(secret string) (words []string) {
 	add := func(w string) {
-		if len(w) >= leastSecret {
+		if len(w) >= leastSecret && !isMarkup(w) {
 			words = append(words, w)
 		}
 	}

@@ -20,12 +20,14 @@ import (
 // in what an archive is given.
 func TestCookieJar(t *testing.T) {
 	const token = "0123456789abcdef0123"
+	had := "" // what the last request carried
 	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: token, Path: "/"})
 		http.SetCookie(w, &http.Cookie{Name: "fixed", Value: "of the site", Path: "/"})
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("X-Echo", "had "+r.Header.Get("Cookie"))
-		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Cookie"))
+		had = fmt.Sprintf("%s %q", r.URL.Path, r.Header.Get("Cookie"))
+		fmt.Fprint(w, had)
 	}), "/")
 	jar := cookies.New(clock.System{})
 	f := direct(t, func(o *fetch.Options) {
@@ -39,10 +41,10 @@ func TestCookieJar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := fmt.Sprint(string(r.RequestHead), string(r.Head), r.Header); strings.Contains(all, token) || strings.Contains(all, "Set-Cookie") || strings.Contains(all, "by-hand") {
+		if all := fmt.Sprint(string(r.RequestHead), string(r.Head), r.Header, string(r.Body)); strings.Contains(all, token) || strings.Contains(all, "Set-Cookie") || strings.Contains(all, "by-hand") {
 			t.Errorf("%s: the archive is given %s", u, all)
 		}
-		return string(r.Body)
+		return had
 	}
 	of := func(page string) context.Context { return fetch.WithPage(t.Context(), address(t, page)) }
 	for _, c := range []struct{ what, got, want string }{

@@ -146,15 +146,15 @@ func hostAt(s string) string {
 	return strings.TrimSuffix(strings.ToLower(web.Host(s).Name()), ".")
 }
 
-// notIn are the words but for those of markup, and those that the address asked for holds already, which the log
-// keeps: its page is likely to hold them too, by chance or as its links lead to its neighbours.
+// notIn are the words but for those that the address asked for holds already, which the log keeps: its page is
+// likely to hold them too, by chance or as its links lead to its neighbours.
 func notIn(asked web.URL, words []string) []string {
 	if len(words) == 0 {
 		return nil
 	}
 	address := readings(asked.String())
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		return isMarkup(w) || slices.ContainsFunc(address, func(r reading) bool { return standsIn(r.text, w) })
+		return slices.ContainsFunc(address, func(r reading) bool { return standsIn(r.text, w) })
 	})
 }
 
