@@ -58,7 +58,7 @@ func mystery(t *testing.T) (events []event.Event) {
 			Reason: web.ReasonNoIndex,
 			Queued: []event.Found{{URL: u("brew.example/malt"), Priority: 0.77, Anchor: "malted barley", Raised: true}},
 		},
-		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt", Cut: "time", NoBrowser: true},
+		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt", Cut: "time", NoBrowser: true, Concealed: 2},
 		event.Fetched{
 			At: at(9), Visit: visit("brew.example/links", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true, Truncated: true,
 			Queued: []event.Found{
