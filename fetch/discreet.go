@@ -188,7 +188,7 @@ func (c *client) hide(ctx context.Context, t *timer, d *discreet, in *http.Respo
 		in.Header["X-Crawler-Content-Encoding"] = in.Header["Content-Encoding"]
 		delete(in.Header, "Content-Encoding")
 	}
-	out.Raw, out.Body, out.Concealed = body, body, n
+	out.Raw, out.Body, out.Concealed, out.Came = body, body, n, len(out.Raw)
 	return nil
 }
 

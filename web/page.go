@@ -38,8 +38,9 @@ type Response struct {
 	// of a session, in a text that was made of the response: at its site, or at a host that the text names.
 	Conceal func(text string) string
 	// Concealed counts the places of Body in which the constant of that name stands for what lets the user in: there
-	// the server sent something else. Body is Raw then, whatever content coding it came with.
-	Concealed int
+	// the server sent something else. Body is Raw then, whatever content coding it came with, and Came is how many
+	// bytes that had.
+	Concealed, Came int
 	// RetryAfter is the server's wish before the next request, whatever the
 	// status, at most a day; 0 = none.
 	RetryAfter time.Duration
@@ -85,6 +86,9 @@ type Revisit struct {
 func (r *Response) Received() int {
 	if r.Revisit != nil && r.Revisit.NotModified {
 		return 0
+	}
+	if r.Concealed > 0 && r.Came > 0 {
+		return r.Came
 	}
 	return len(r.Raw)
 }
