@@ -137,3 +137,29 @@ func BenchmarkDiscreet(b *testing.B) {
 		})
 	}
 }
+
+// FuzzHide holds that nothing which is looked for is left in a body as it stands, and that a body grows by no more
+// than what stands in the places of secrets.
+func FuzzHide(f *testing.F) {
+	for _, s := range []string{"a by-hand-4711 b", `{"t":"by\u002dhand-4711"}`, "//in.example/?k=kLmNoPqRsTuVwXyZ0123", "b\x00y\x00-\x00h\x00a\x00n\x00d\x00-\x004\x007\x001\x001\x00", "%PDF-1.7\n(4711)\x00"} {
+		f.Add([]byte(s), true)
+	}
+	asked, err := web.Parse("https://wiki.example/list")
+	if err != nil {
+		f.Fatal(err)
+	}
+	words := inOrder(append(forms("by-hand-4711"), forms("4711")...))
+	all := &keyring{words: wordsByOrigin{"//in.example": forms("kLmNoPqRsTuVwXyZ0123")}}
+	f.Fuzz(func(t *testing.T, body []byte, cut bool) {
+		d := newDiscreet(asked, words, all)
+		out, n := d.hide(body, cut)
+		if n == 0 && string(out) != string(body) || len(out) > len(body)+2*n*len(web.Concealed) {
+			t.Fatalf("%q is kept as %q, with %d places", body, out, n)
+		}
+		for _, w := range words {
+			if len(w) >= longSecret && strings.Contains(string(out), w) {
+				t.Fatalf("%q is kept as %q, which holds %q", body, out, w)
+			}
+		}
+	})
+}

@@ -43,11 +43,10 @@ type keyring struct {
 }
 
 // at are the words of what lets the user in at a host, by whatever scheme and port.
-func (k *keyring) at(h web.Host) []string {
-	words, ok := k.words["//"+h.Name()]
-	if !ok {
-		words = k.words[""]
-	}
+func (k *keyring) at(h web.Host) []string { return k.with(k.words["//"+h.Name()], h) }
+
+// with are words with those of the cookies of a host.
+func (k *keyring) with(words []string, h web.Host) []string {
 	if k.cookies == nil {
 		return words
 	}
@@ -78,7 +77,7 @@ type siteFetcher struct {
 
 func (t siteFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if page, ok := ctx.Value(pageKey{}).(web.URL); ok {
-		own := personal{words: t.words.of(page.Origin()), elsewhere: &t.keyring}
+		own := personal{words: t.with(t.words.of(page.Origin()), page.Host()), elsewhere: &t.keyring}
 		if page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
 			own.cookies, own.certified = t.cookies, page.Origin() == u.Origin()
 		}
