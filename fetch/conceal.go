@@ -156,6 +156,7 @@ func isMarkup(word string) bool {
 	return atom.Lookup([]byte(word)) != 0 || syntax[word]
 }
 
+// syntax is never written to.
 var syntax = setOf(`array async await boolean break case catch class const constructor continue debugger default delete
 	document else enum export extends false finally foreach from function import instanceof join length location names
 	null number object parse prototype push return slice split static string super switch text this throw true typeof

@@ -64,6 +64,7 @@ func (r *reading) source(s span) span {
 	return span{from, to}
 }
 
+// escapes tells the bytes with which one may begin. It is never written to.
 var escapes = func() (is [256]bool) {
 	for _, c := range []byte("%+\\&\x00") {
 		is[c] = true
