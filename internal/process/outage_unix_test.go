@@ -350,7 +350,21 @@ func (c *crew) serveCluster() *servers {
 		}
 	}
 	c.engine = "nats://" + strings.Join(clients, ",nats://")
+	c.Cleanup(func() {
+		if c.Failed() {
+			c.Log(s.logs())
+		}
+	})
 	return s
+}
+
+// logs are the ends of what the servers logged.
+func (s *servers) logs() (text string) {
+	for _, dir := range s.dirs {
+		b, err := os.ReadFile(dir + ".log")
+		text += fmt.Sprintf("%s: %v\n%s\n", dir, err, b[max(0, len(b)-8000):])
+	}
+	return text
 }
 
 func (s *servers) start(i int) { s.cmds[i], _ = s.c.startEngine(s.dirs[i], "--config", s.configs[i]) }
@@ -398,10 +412,6 @@ func (s *servers) leader() int {
 		}
 		select {
 		case <-ctx.Done():
-			for _, dir := range s.dirs {
-				b, err := os.ReadFile(dir + ".log")
-				seen += fmt.Sprintf("%s: %v\n%s\n", dir, err, b[max(0, len(b)-8000):])
-			}
 			s.c.Fatalf("the engine has no leader with two followers: %s", seen)
 		case <-time.After(50 * time.Millisecond):
 		}

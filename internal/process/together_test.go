@@ -136,10 +136,23 @@ func (c *crew) start(name string, more ...string) *hand {
 	}
 	go func() { h.ended <- h.cmd.Wait() }()
 	c.workers = append(c.workers, h)
-	c.Cleanup(func() {
-		h.cmd.Process.Kill()
-	})
+	c.Cleanup(h.end)
 	return h
+}
+
+// end ends a worker with the test. What it said, and where it stood, is told where the test failed.
+func (h *hand) end() {
+	if !h.c.Failed() {
+		h.cmd.Process.Kill()
+		return
+	}
+	h.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-h.ended:
+	case <-time.After(10 * time.Second):
+		h.cmd.Process.Kill()
+	}
+	h.c.Logf("%s:\n%s", h.dir, h.out.String())
 }
 
 // begin are the arguments of a worker that begins.
