@@ -155,9 +155,15 @@ func (h *hand) end() {
 	h.c.Logf("%s:\n%s", h.dir, h.out.String())
 }
 
-// begin are the arguments of a worker that begins.
+// begin are the arguments of a worker that begins. A request that the web holds back, see sitesWeb.allow, is not
+// given up and made again, however slow the machine is.
 func (c *crew) begin() []string {
+	file := filepath.Join(c.dir, "patient.yaml")
+	if err := os.WriteFile(file, []byte("fetch: {timeout: 1h}\n"), 0o600); err != nil {
+		c.Fatal(err)
+	}
 	return []string{
+		"-f", file,
 		"--seed", "http://" + siteName(0) + "/0", "--keywords", "bees", "--through", c.web.url,
 		"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", c.term.String(), "--shards", "32",
 	}
