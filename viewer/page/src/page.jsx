@@ -164,8 +164,8 @@ function Way({ p, crawl }) {
       <ol class="way">
         {p.way.map((s, i) => (i >= 4 && i < 4 + cut ? i === 4 && <li key="cut" class="redirect"><button type="button" onClick={() => setWhole(true)}>{count(cut, "step")} between</button></li> : (
           <li key={s.url} class={s.relevant ? "yes" : s.page ? "" : "redirect"}>
-            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>link{s.anchor?.trim() && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && (s.queued === undefined || priority(s.leased) !== priority(s.queued)) && <> ({priority(s.leased)} when it was taken)</>}</p>}
-            {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : "the way before this is not in the log"}</p>}
+            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>{s.meaning}{s.anchor?.trim() && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && (s.queued === undefined || priority(s.leased) !== priority(s.queued)) && <> ({priority(s.leased)} when it was taken)</>}</p>}
+            {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : s.link === "again" ? s.meaning : "the way before this is not in the log"}</p>}
             <p class="stop">
               {i < p.way.length - 1 && s.page ? <a href={to(crawl, "page", { url: s.url })}><bdi>{s.title || s.url}</bdi></a> : <strong><bdi>{s.title || s.url}</bdi></strong>}
               {s.page ? <Relevance of={s} /> : <span class="soft">{s.failed || "a redirect"}</span>}
