@@ -34,7 +34,7 @@ export function Page({ at, state, titled }) {
       <section class="card head">
         <h1><bdi>{p.title || "(no title)"}</bdi></h1>
         <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
-        <p><Relevance of={p} text={relevance} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? "no harvest" : "not relevant"}; relevant from {threshold} on</span></p>
+        <p><Relevance of={p} text={relevance} /> <span class="soft">{!p.label && (p.relevant ? "relevant; " : p.brief ? "no harvest; " : "not relevant; ")}relevant from {threshold} on</span></p>
         <Labels crawl={at.crawl} url={p.url} done={again} closed={state.closed} />
         {p.label && <p class="bar take labelled"><span>{labelled(p)[0].toUpperCase() + labelled(p).slice(1)}, by act {p.act}.</span><button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: p.act }).then(again)}>Undo</button></p>}
         {waits && <p class="bar take labelled" role="status"><span>{labelled({ label: waits.do })[0].toUpperCase() + labelled({ label: waits.do }).slice(1)}{waits.number > 0 && `, by act ${waits.number}`}: it waits until the crawl {state.running ? "takes it in" : "goes on"}.</span>{waits.number > 0 && <button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: waits.number }).then(again)}>Undo</button>}</p>}
