@@ -287,3 +287,18 @@ func TestPlaceThatIsMetLater(t *testing.T) {
 	}
 	c.until(t, func(*watch.State) bool { return !c.Unmatched(&a) })
 }
+
+// An act for a crawl whose folder is gone is refused as a conflict, with what is wrong and what helps: the
+// act is as it should be, and so is where it was sent.
+func TestActsOfAFolderThatIsGone(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	d := serve(t, col)
+	if err := os.Rename(col.Dir(), col.Dir()+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, act := range []string{`{"do":"relevant","url":"https://bees.test/hive"}`, `{"do":"mute","place":"bees.test"}`, `{"do":"undo","act":1}`, `{"do":"pause"}`} {
+		if code, got := d.post("acts", act); code != http.StatusConflict || !strings.Contains(got, "does not hold the crawl any more") {
+			t.Errorf("%s: %d %s", act, code, got)
+		}
+	}
+}
