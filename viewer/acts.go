@@ -148,6 +148,8 @@ func readAct(b []byte) (event.Act, error) {
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
 		return event.Act{}, fmt.Errorf("this is no act: %s cannot be a %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return event.Act{}, fmt.Errorf("this is no act: it is an object, such as {\"do\":\"pause\"}, and no %s", kind.Value)
 	case err != nil:
 		return event.Act{}, fmt.Errorf("this is no act: %w", err)
 	}
