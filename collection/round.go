@@ -258,7 +258,7 @@ func Revisited(r, before *web.Response, v *web.Revisit) *web.Response {
 	whole := *before
 	whole.Started, whole.Took, whole.Proto, whole.Remote, whole.Address = r.Started, r.Took, r.Proto, r.Remote, r.Address
 	whole.RequestHead, whole.RetryAfter, whole.CrawlDelay, whole.Sitemaps, whole.Robots = r.RequestHead, r.RetryAfter, r.CrawlDelay, r.Sitemaps, r.Robots
-	whole.Site, whole.SiteFile, whole.Conceal, whole.TellsElsewhere = r.Site, r.SiteFile, r.Conceal, r.TellsElsewhere
+	whole.Site, whole.SiteFile, whole.Conceal = r.Site, r.SiteFile, r.Conceal
 	whole.Record, whole.Revisit, whole.Rendering = r.Record, v, r.Rendering
 	whole.OnRelease(r.Release)
 	return &whole

@@ -235,7 +235,11 @@ func (e *encoder) page(p *web.Page) {
 	} else {
 		e.bit(p.Password)
 	}
-	e.bit(p.Account)
+	account := uint64(p.Telling) << 1
+	if p.Account {
+		account |= 1
+	}
+	e.num(account)
 	flags := 0
 	for i, v := range directiveBits(&p.Directives) {
 		if *v {

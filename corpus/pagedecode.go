@@ -165,7 +165,8 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 	p.Truncated = d.num() != 0
 	password := d.num()
 	p.Password, p.PasswordAlone = password != 0, password == 2
-	p.Account = d.num() != 0
+	account := d.num()
+	p.Account, p.Telling = account&1 != 0, int(account>>1)
 	flags := d.int()
 	for i, v := range directiveBits(&p.Directives) {
 		*v = flags>>i&1 != 0

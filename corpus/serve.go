@@ -449,7 +449,7 @@ func (s *Server) lookup(address string) (*reply, error) {
 func isHopByHop(key string) bool {
 	switch key {
 	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Content-Length", "X-Crawler-Transfer-Encoding":
+		"Transfer-Encoding", "Upgrade", "Content-Length", "X-Crawler-Transfer-Encoding", "X-Crawler-Content-Encoding":
 		return true
 	}
 	return false

@@ -75,7 +75,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		if c.Policy.Sitemaps {
 			a.Page = WithSitemaps(a.Page, r.Sitemaps)
 		}
-		a.Page, a.telling = r.WithoutTelling(a.Page)
+		a.Page = r.WithoutTelling(a.Page)
 		if a.Verdict, a.Reason, err = c.verdict(ctx, a.Page); err != nil {
 			return a, err
 		}

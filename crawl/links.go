@@ -187,19 +187,26 @@ func foundBy(k web.LinkKind) web.LinkKind {
 const OfRobots = "robots.txt"
 
 // WithSitemaps is a page with links to the sitemaps of its host, as its robots.txt names them,
-// behind its own: what the crawl makes of it where sitemaps are a source of links.
+// behind its own: what the crawl makes of it where sitemaps are a source of links. One that repeated a secret,
+// which is concealed in that file, is left out.
 func WithSitemaps(p *web.Page, sitemaps []string) *web.Page {
 	const most = 20
 	var links []web.Link
+	telling := p.Telling
 	for _, s := range sitemaps[:min(len(sitemaps), most)] {
 		if u, err := (web.Canon{}).Resolve(p.URL, s); err == nil && u != p.URL {
+			if web.IsConcealed(u.String()) {
+				telling++
+				continue
+			}
 			links = append(links, web.Link{URL: u, Kind: web.LinkSitemap, TagPath: OfRobots, Position: len(p.Links) + len(links), First: 0, Last: -1})
 		}
 	}
-	if len(links) == 0 {
+	if len(links) == 0 && telling == p.Telling {
 		return p
 	}
 	more := *p
+	more.Telling = telling
 	more.Links = append(p.Links[:len(p.Links):len(p.Links)], links...)
 	return &more
 }

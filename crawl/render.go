@@ -256,14 +256,17 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 }
 
 // withoutTelling is a rendering without what was asked for at addresses that repeat what lets the user in at
-// the site of the page or at their own.
+// the site of the page or at their own. Scripts know what they can read of it, such as cookies, whatever is
+// concealed in what they were sent: so it is concealed in the document, too.
 func withoutTelling(r *web.Response, by *web.Rendering) *web.Rendering {
-	if r.Conceal == nil && r.TellsElsewhere == nil {
+	if r.Conceal == nil {
 		return by
 	}
 	less := *by
-	if r.Conceal != nil {
-		less.Detail = r.Conceal(by.Detail)
+	less.Detail = r.Conceal(by.Detail)
+	if less.Body != nil {
+		less.Body = []byte(r.Conceal(string(by.Body)))
+		less.Concealed = bytes.Count(less.Body, []byte(web.Concealed))
 	}
 	less.Resources = nil
 	for _, x := range by.Resources {

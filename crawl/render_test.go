@@ -425,8 +425,11 @@ func TestRenderTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := a.Page.Links; len(l) != 1 || l[0].URL != at("/2") {
-		t.Errorf("the links are %v", l)
+	if l := a.Page.Links; len(l) != 1 || l[0].URL != at("/2") || a.Page.Telling != 1 {
+		t.Errorf("the links are %v, and %d are left out", l, a.Page.Telling)
+	}
+	if strings.Contains(string(r.Rendering.Body), token) || r.Rendering.Concealed != 1 {
+		t.Errorf("the document is kept with %d places concealed: %s", r.Rendering.Concealed, r.Rendering.Body)
 	}
 	if kept := r.Rendering.Resources; len(kept) != 2 || kept[0].URL != at("/a.js") || kept[1].URL != at("/robots.txt") || strings.Contains(r.Rendering.Detail, token) {
 		t.Errorf("of the rendering %v is kept, and %q", kept, r.Rendering.Detail)

@@ -110,7 +110,6 @@ type Arrival struct {
 
 	sketch    *nearcopy.Sketch // of a page that may be a near-copy
 	rendered  renderOutcome
-	telling   int       // links left out of Page, as they repeat a secret
 	certainty certainty // of a failure
 }
 
@@ -496,7 +495,8 @@ func fetched(now time.Time, a *Arrival, v web.Verdict, f finding) event.Fetched 
 		Rendered:   a.rendered.event,
 		NoBrowser:  a.rendered.absent,
 		Links:      len(p.Links),
-		Telling:    a.telling,
+		Telling:    p.Telling,
+		Concealed:  a.Response.Rendered().Concealed,
 	}
 }
 

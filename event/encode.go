@@ -78,6 +78,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.flag("no_browser", e.NoBrowser)
 		o.int("links", int64(e.Links))
 		o.optInt("telling", int64(e.Telling))
+		o.optInt("concealed", int64(e.Concealed))
 		o.optInt("entries", int64(e.Entries))
 		o.dated(e.Dated)
 		o.optInt("sent", int64(e.Sent))

@@ -156,6 +156,9 @@ type Fetched struct {
 	Links     int  `json:"links"` // on the page, all but Telling
 	// Telling counts links that are written nowhere, as they repeat what lets the user in.
 	Telling int `json:"telling,omitempty"`
+	// Concealed counts the places of the document, as it is kept, in which web.Concealed stands for what lets the
+	// user in: there the server sent something else.
+	Concealed int `json:"concealed,omitempty"`
 	// Entries counts those of a sitemap or a feed that tell when pages of its registrable
 	// domain changed, and Dated are those of known pages.
 	Entries int       `json:"entries,omitempty"`

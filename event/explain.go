@@ -44,6 +44,8 @@ type Explanation struct {
 	Rendered *Rendered
 	// NoBrowser is Fetched.NoBrowser.
 	NoBrowser bool
+	// Concealed is Fetched.Concealed.
+	Concealed int
 	// Like is the page that it repeats, of a duplicate or a near-copy; Likeness is by how much
 	// a near-copy resembles it, in [0,1].
 	Like     web.URL
@@ -93,7 +95,6 @@ type Step struct {
 	Similarity float64 // to the topic, as the judge measured it
 	Relevant   bool
 	Title      string // untrusted
-	Telling    int    // links of the page that the log leaves out: see Fetched.Telling
 	Status     int
 	At         time.Time
 }
@@ -232,7 +233,7 @@ func (x *explainer) follow(e Event) {
 		if e.URL == x.URL {
 			x.from = e.From
 			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered, x.NoBrowser = Taken, e.Reason, "", e.Cut, e.Rendered, e.NoBrowser
-			x.Directives, x.BySite = e.Directives, e.BySite
+			x.Directives, x.BySite, x.Concealed = e.Directives, e.BySite, e.Concealed
 			x.Like, x.Likeness, x.InPart = e.Like, e.Likeness, e.InPart()
 			if e.Reason == web.ReasonDuplicate {
 				x.digest = e.Digest
@@ -389,7 +390,7 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 		steps[i].visit(e.Visit)
 		steps[i].Fetched = true
 		steps[i].Relevance, steps[i].Similarity = e.Relevance, e.Similarity
-		steps[i].Relevant, steps[i].Title, steps[i].Telling = e.Relevant && e.Reason == "", e.Title, e.Telling
+		steps[i].Relevant, steps[i].Title = e.Relevant && e.Reason == "", e.Title
 		steps[i].Status, steps[i].At = e.Status, e.At.At
 		if i > 0 {
 			for _, f := range e.Queued {

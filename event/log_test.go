@@ -94,7 +94,7 @@ func drawEvent(t *rapid.T) Event {
 				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
 			},
 			BySite: yes.Draw(t, "by-site"), Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
-			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"), Telling: n.Draw(t, "telling"),
+			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"), Telling: n.Draw(t, "telling"), Concealed: n.Draw(t, "concealed"),
 			Entries: n.Draw(t, "entries"), Dated: dated.Draw(t, "dated"),
 			NoBrowser: yes.Draw(t, "no-browser"),
 			Rendered: rapid.SampledFrom([]*Rendered{nil, {Took: 1.5, SentWords: 3, Words: 400, SentLinks: 1, Links: 20, Requests: 2,

@@ -77,6 +77,12 @@ func (f *fates) of(u web.URL) (x fate, ok bool) {
 	return x, best < len(rank)
 }
 
+// know tells whether a log names an address.
+func (f *fates) know(u web.URL) bool {
+	_, ok := f.of(u)
+	return ok
+}
+
 // fates reads them from the logs.
 func (in *Input) fates(ctx context.Context) (*fates, error) {
 	f := &fates{codes: map[fate]int{}}

@@ -22,12 +22,9 @@ type found struct {
 	Crawl  string // the folder
 }
 
-// tells tells whether a link of the document may repeat a secret: the page has such links, and no log
-// names this one. On a page with one such link every link that no log names is left out.
-func (f *found) tells(u web.URL, fates *fates) bool {
-	_, named := fates.of(u)
-	return f.Telling > 0 && !named
-}
+// tells tells whether the document repeats a secret in a link that the log leaves out: in a part that is compressed,
+// such as one of a PDF file, as all others are concealed in the archive.
+func (f *found) tells() bool { return f.Page != nil && f.Telling > f.Page.Telling }
 
 // pages are the pages to export, in the order of the logs, with their documents. What
 // cannot be read goes to g; an error ends the sequence.

@@ -177,8 +177,8 @@ func (r *linkRow) setFate(to web.URL, fates *fates, otherwise fate) {
 }
 
 // linksOf are the links of a page, each address once: as the archive has them, with
-// what the log tells; where there is no document, those of the log. Those of a page that repeats a secret
-// have no context, and the anchors of the log alone.
+// what the log tells; where there is no document, those of the log. Where the document itself tells a secret,
+// links have no context, and the anchors of the log alone, and those that no log names are left out.
 func linksOf(f *found, fates *fates) (rows []linkRow) {
 	at := map[web.URL]int{}
 	row := func(to web.URL) *linkRow {
@@ -192,9 +192,9 @@ func linksOf(f *found, fates *fates) (rows []linkRow) {
 		return &rows[i]
 	}
 	if f.Page != nil {
-		discreet := event.Repeats(f.Page, f.Telling, f.Title, f.Queued...)
+		discreet := f.tells()
 		for _, l := range f.Page.Links {
-			if _, twice := at[l.URL]; twice || f.tells(l.URL, fates) {
+			if _, twice := at[l.URL]; twice || discreet && !fates.know(l.URL) {
 				continue
 			}
 			r := row(l.URL)

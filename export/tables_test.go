@@ -7,8 +7,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Of a page that repeats what lets the user in the tables have what the log has of its links, and no
-// text around them.
+// Of a document that repeats a secret where it is not concealed the tables have what the log has of its links,
+// and no text around them.
 func TestLinksOfTellingPage(t *testing.T) {
 	at := func(s string) web.URL {
 		u, err := web.Parse("https://in.test" + s)
@@ -24,16 +24,18 @@ func TestLinksOfTellingPage(t *testing.T) {
 	}}
 	fates := &fates{codes: map[fate]int{}}
 	for _, c := range []struct {
-		telling       int
-		title, anchor string
-		rows          int
-		want          string
+		telling, parsed int // links left out of the log, and of these by the parser
+		anchor          string
+		rows            int
+		want            string
 	}{
-		{1, "Bees", "the hive …", 1, "the hive …"},
-		{0, "…", "hive", 2, "hive"},
-		{0, "Bees", "hive", 2, "the hive by-hand-4711"},
+		{1, 0, "the hive …", 1, "the hive …"},
+		{2, 1, "hive", 1, "hive"},
+		{1, 1, "hive", 2, "the hive by-hand-4711"},
+		{0, 0, "hive", 2, "the hive by-hand-4711"},
 	} {
-		f := &found{Fetched: event.Fetched{Title: c.title, Telling: c.telling, Queued: []event.Found{{URL: at("/hive"), Anchor: c.anchor}}}, Page: page}
+		page.Telling = c.parsed
+		f := &found{Fetched: event.Fetched{Telling: c.telling, Queued: []event.Found{{URL: at("/hive"), Anchor: c.anchor}}}, Page: page}
 		fates.list, fates.known = []uint64{hashOf(at("/hive")) &^ (1<<codeBits - 1)}, []fate{{waiting, ""}}
 		rows := linksOf(f, fates)
 		if len(rows) != c.rows || rows[0].Anchor != c.want || rows[0].Kind != "a" || (rows[0].Context == "") != (c.want != page.Links[0].Anchor) {

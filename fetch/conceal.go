@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
-	"html"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/net/html/atom"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -96,11 +96,12 @@ func (w wordsByOrigin) of(origin string) []string {
 	return w[""]
 }
 
-// forms are the words by which a secret is found: as it is, without the escapes of addresses, in base64
-// wherever it stands in what is coded so, and, of a JSON Web Token, each of its parts. Source: RFC 7519.
+// forms are the words by which a secret is found: as it is, without the escapes of addresses, in the small
+// letters of a name of a host, in Latin-1, in base64 wherever it stands in what is coded so, and, of a JSON Web
+// Token, each of its parts. Source: RFC 7519.
 func forms(secret string) (words []string) {
 	add := func(w string) {
-		if len(w) >= leastSecret {
+		if len(w) >= leastSecret && !isMarkup(w) {
 			words = append(words, w)
 		}
 	}
@@ -115,6 +116,10 @@ func forms(secret string) (words []string) {
 	}
 	if len(secret) < longSecret {
 		return words
+	}
+	add(strings.ToLower(secret))
+	if one, ok := latin1(secret); ok {
+		add(one)
 	}
 	add(base64.StdEncoding.EncodeToString([]byte(secret)))
 	for before := range 3 { // bytes before it in its group of three
@@ -132,36 +137,78 @@ func inOrder(words []string) []string {
 	return slices.Compact(words)
 }
 
-// conceal puts web.Concealed in the place of words in a text; of a text that holds one in the way
-// of addresses (a%20b), of JSON (a\u0026b) or of HTML (a&amp;b) nothing else is left. onlyLong leaves short words where they are.
-func conceal(text string, words []string, onlyLong bool) string {
-	each := func(s string) string {
-		for _, w := range words {
-			if len(w) >= longSecret || !onlyLong {
-				s = concealWord(s, w)
-			}
+// latin1 is a text in ISO 8859-1; ok is false where that has not all of its characters.
+func latin1(s string) (out string, ok bool) {
+	b := make([]byte, 0, len(s))
+	for _, r := range s {
+		if r > 0xff {
+			return "", false
 		}
-		return s
+		b = append(b, byte(r))
 	}
-	out := each(text)
-	for _, plain := range readings(out)[1:] {
-		if each(plain) != plain {
-			return web.Concealed
-		}
-	}
-	return out
+	return string(b), true
 }
 
-// finder conceals words in many texts. It passes over a text once, however many words there are.
+// isMarkup tells words that stand in documents for what they are: those of HTML, of feeds and of scripts.
+// Nothing would be left of a document without them.
+func isMarkup(word string) bool {
+	word = strings.ToLower(word)
+	return atom.Lookup([]byte(word)) != 0 || syntax[word]
+}
+
+var syntax = setOf(`array async await boolean break case catch class const constructor continue debugger default delete
+	document else enum export extends false finally foreach from function import instanceof join length location names
+	null number object parse prototype push return slice split static string super switch text this throw true typeof
+	undefined void while window with yield channel description entry feed guid item lastmod pubdate published sitemap
+	sitemapindex updated urlset version charset utf-8 html5 http https javascript json xhtml xmlns absolute auto
+	background block bold border bottom center color display flex font grid height hidden important inline left margin
+	media none padding position relative right screen width`)
+
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// ordinaryLength is the fewest letters of a row that is no word.
+const ordinaryLength = 16
+
+// isOrdinary tells a word of a language: small letters, the first of which may be large.
+func isOrdinary(word string) bool {
+	for i, r := range word {
+		if !unicode.IsLetter(r) || i > 0 && unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return len(word) < ordinaryLength
+}
+
+// conceal puts web.Concealed in the place of words in a text, as they are or in the way of addresses (a%20b), of
+// JSON (a\u0026b) or of HTML (a&amp;b). onlyLong leaves short words where they are.
+func conceal(text string, words []string, onlyLong bool) string {
+	if len(words) == 0 {
+		return text
+	}
+	return newFinder(words).conceal(text, onlyLong)
+}
+
+// finder finds words in many texts. It passes over a text once, however many words there are.
 type finder struct {
-	words  []string
-	byHead map[uint32][]string // by their first leastSecret bytes
+	byHead map[uint32][]string // by their first leastSecret bytes, the longest first
 	heads  [1 << 10]uint64     // a bit for the hash of each of these
 }
 
 func newFinder(words []string) *finder {
-	f := &finder{words: words, byHead: make(map[uint32][]string, len(words))}
-	for _, w := range words {
+	all := slices.Clone(words)
+	for _, w := range words { // in the way in which a text is read to its end
+		if read := readings(w); len(read) > 1 && len(read[len(read)-1].text) >= leastSecret {
+			all = append(all, read[len(read)-1].text)
+		}
+	}
+	f := &finder{byHead: make(map[uint32][]string, len(all))}
+	for _, w := range inOrder(all) {
 		head := binary.LittleEndian.Uint32([]byte(w))
 		f.byHead[head] = append(f.byHead[head], w)
 		h := hash(head)
@@ -173,132 +220,102 @@ func newFinder(words []string) *finder {
 // hash is of 16 bits. Source: Knuth, The Art of Computer Programming, volume 3, section 6.4.
 func hash(head uint32) uint32 { return head * 2654435769 >> 16 }
 
+// span is a place in a text, end excluded.
+type span struct{ from, to int }
+
 // conceal is conceal with the words of the finder.
-func (f *finder) conceal(text string) string {
-	if !f.finds(text) {
-		return text
-	}
-	return conceal(text, f.words, false)
+func (f *finder) conceal(text string, onlyLong bool) string {
+	return replaced(text, f.find(readings(text), onlyLong), web.Concealed)
 }
 
-// finds tells whether a reading of a text may hold a word. It does not heed what stands beside a short one.
-func (f *finder) finds(text string) bool {
-	if f.holds(text) {
-		return true
+// find are the places in a text at which a word stands in one of its readings, in their order. Words that
+// overlap are one place.
+func (f *finder) find(text []reading, onlyLong bool) []span {
+	var found []span
+	for i := range text {
+		for _, at := range f.in(text[i].text, onlyLong) {
+			for k := i; k > 0; k-- {
+				at = text[k].source(at)
+			}
+			found = append(found, at)
+		}
 	}
-	return strings.ContainsAny(text, `%+\&`) && slices.ContainsFunc(readings(text)[1:], f.holds)
+	return merged(found)
 }
 
-func (f *finder) holds(s string) bool {
-	var head uint32
-	for i := range len(s) {
-		head = head>>8 | uint32(s[i])<<24 // as little endian
-		at := i + 1 - leastSecret
-		if at < 0 {
+// merged are spans in their order, of which none overlap.
+func merged(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from < out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
 			continue
 		}
-		if h := hash(head); f.heads[h>>6]&(1<<(h&63)) == 0 {
-			continue
-		}
-		for _, w := range f.byHead[head] {
-			if strings.HasPrefix(s[at:], w) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// mostReadings bounds the readings of a text.
-const mostReadings = 8
-
-// readings are a text as it is, and as those read it who take escapes out of it, also of what they have read.
-func readings(text string) []string {
-	out := []string{text}
-	for i := 0; i < len(out); i++ {
-		s := out[i]
-		for _, read := range []struct {
-			mark byte
-			as   func(string) string
-		}{
-			{'%', unescape},
-			{'+', func(s string) string { return strings.ReplaceAll(s, "+", " ") }},
-			{'\\', unescapeJSON},
-			{'&', html.UnescapeString},
-		} {
-			if strings.IndexByte(s, read.mark) < 0 {
-				continue
-			}
-			if plain := read.as(s); len(out) < mostReadings && !slices.Contains(out, plain) {
-				out = append(out, plain)
-			}
-		}
+		out = append(out, s)
 	}
 	return out
 }
 
-// unescape is url.PathUnescape that leaves what is no escape as it is.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if code, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(code))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// unescapeJSON takes the escapes of JSON and of scripts out of a text (\/, \u0026, \x26), and leaves what is none.
-func unescapeJSON(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
+// in are the places of words in a text as it stands.
+func (f *finder) in(s string, onlyLong bool) (found []span) {
+	var head uint32
+	for i := range len(s) {
+		head = head>>8 | uint32(s[i])<<24 // as little endian
+		h := hash(head)
+		if f.heads[h>>6]&(1<<(h&63)) == 0 {
 			continue
 		}
-		i++
-		digits := map[byte]int{'u': 4, 'x': 2}[s[i]]
-		if i+digits < len(s) && digits > 0 {
-			if code, err := strconv.ParseUint(s[i+1:i+1+digits], 16, 32); err == nil {
-				b.WriteRune(rune(code))
-				i += digits
-				continue
+		at := i + 1 - leastSecret
+		if at < 0 {
+			continue
+		}
+		for _, w := range f.byHead[head] {
+			short := len(w) < longSecret
+			if strings.HasPrefix(s[at:], w) && !(short && (onlyLong || !isAlone(s, at, at+len(w)))) {
+				found = append(found, span{at, at + len(w)})
+				break
 			}
 		}
-		b.WriteByte(s[i])
 	}
+	return found
+}
+
+// replaced is a text with another in the place of spans of it, which are in their order.
+func replaced(text string, spans []span, by string) string {
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for _, s := range spans {
+		b.WriteString(text[done:s.from])
+		b.WriteString(by)
+		done = s.to
+	}
+	b.WriteString(text[done:])
 	return b.String()
 }
 
-// concealWord is conceal for one word as it stands.
-func concealWord(text, word string) string { return concealAlone(text, word, len(word) < longSecret) }
-
-// concealAlone is concealWord; with alone it leaves the word where a letter or a digit stands beside it.
-func concealAlone(text, word string, alone bool) string {
-	var b strings.Builder
-	done := 0 // so much of text is in b
+// standsIn tells whether a word stands in a text by itself.
+func standsIn(text, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
 		if i < 0 {
-			return b.String() + text[done:]
+			return false
 		}
-		i += from
-		end := i + len(word)
-		before, _ := utf8.DecodeLastRuneInString(text[done:i])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		if alone && (isAlphanumeric(before) || isAlphanumeric(after)) {
-			from = i + 1
-			continue
+		if from += i; isAlone(text, from, from+len(word)) {
+			return true
 		}
-		b.WriteString(text[done:i])
-		b.WriteString(web.Concealed)
-		done, from = end, end
+		from++
 	}
+}
+
+// isAlone tells whether neither a letter nor a digit stands beside a place in a text.
+func isAlone(text string, from, to int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:from])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	return !isAlphanumeric(before) && !isAlphanumeric(after)
 }
 
 func isAlphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

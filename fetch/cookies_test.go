@@ -20,12 +20,14 @@ import (
 // in what an archive is given.
 func TestCookieJar(t *testing.T) {
 	const token = "0123456789abcdef0123"
+	had := "" // what the last request carried
 	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: token, Path: "/"})
 		http.SetCookie(w, &http.Cookie{Name: "fixed", Value: "of the site", Path: "/"})
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("X-Echo", "had "+r.Header.Get("Cookie"))
-		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Cookie"))
+		had = fmt.Sprintf("%s %q", r.URL.Path, r.Header.Get("Cookie"))
+		fmt.Fprint(w, had)
 	}), "/")
 	jar := cookies.New(clock.System{})
 	f := direct(t, func(o *fetch.Options) {
@@ -39,10 +41,10 @@ func TestCookieJar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := fmt.Sprint(string(r.RequestHead), string(r.Head), r.Header); strings.Contains(all, token) || strings.Contains(all, "Set-Cookie") || strings.Contains(all, "by-hand") {
+		if all := fmt.Sprint(string(r.RequestHead), string(r.Head), r.Header, string(r.Body)); strings.Contains(all, token) || strings.Contains(all, "Set-Cookie") || strings.Contains(all, "by-hand") {
 			t.Errorf("%s: the archive is given %s", u, all)
 		}
-		return string(r.Body)
+		return had
 	}
 	of := func(page string) context.Context { return fetch.WithPage(t.Context(), address(t, page)) }
 	for _, c := range []struct{ what, got, want string }{
@@ -111,7 +113,7 @@ func TestSecretCookies(t *testing.T) {
 // A redirect is kept as it is followed: to the address that it names, or nowhere, where it repeats what
 // stands in the file of secrets, or a cookie of the site. Headers by which a crawl goes keep short words.
 func TestRedirectRepeats(t *testing.T) {
-	const token = "0123456789abcdef0123"
+	const token, hidden = "0123456789abcdef0123", web.Concealed
 	protocol := []string{"X-Robots-Tag", "Tdm-Reservation", "Tdm-Policy", "Link", "Content-Language", "Etag"}
 	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		to, _ := hex.DecodeString(r.URL.Query().Get("to"))
@@ -132,37 +134,37 @@ func TestRedirectRepeats(t *testing.T) {
 		o.Secrets = map[string]fetch.Secret{at: own}
 	})
 	for _, c := range []struct{ from, to, told string }{ // told: the target that is kept
-		{"/", "/?sid=" + token, "/?sid=…"},
+		{"/", "/?sid=" + token, "/?sid=" + hidden},
 		{"/", "/?sid=nothing", "/?sid=nothing"},
-		{"/", "/?sid=by-hand-4711", "/?sid=…"},
+		{"/", "/?sid=by-hand-4711", "/?sid=" + hidden},
 		{"/by-hand-4711", "/by-hand-4711/", at + "/by-hand-4711/"}, // in the address asked for, as a word
-		{"/xby-hand-4711", "/?sid=by-hand-4711", "/?sid=…"},
+		{"/xby-hand-4711", "/?sid=by-hand-4711", "/?sid=" + hidden},
 		{"/by-hand-4711/", "a", "a"},
-		{"/", "/?sid=xby-hand-4711x", "/?sid=x…x"},
-		{"/", "/?sid=by%2Dhand%2D4711", "…"},
-		{"/", "/?sid=4711", "/?sid=…"},              // a short one that stands alone
-		{"/", "/?sid=a.4711", "/?sid=a.…"},          // or nearly so
-		{"/", "/?sid=94711", "/?sid=94711"},         // and by chance
-		{"/", "/?sid=1", "/?sid=1"},                 // as one that is too short always does
-		{"/", "/?sid=de-DE", "/?sid=de-DE"},         // what is no secret
-		{"/", "/?sid=-a.bcd.e-a.bcd.e", "/?sid=……"}, // two that touch
-		{"/", "/4711/", "/…/"},                      // not in the address asked for
-		{"/4711/a", "/4711/b", at + "/4711/b"},      // in both
-		{"/", "/en-US/", "/en-US/"},                 // the short value of a cookie
-		{"/en-US/a", "/en-US/8f3c-77b1", "/en-US/…"},
+		{"/", "/?sid=xby-hand-4711x", "/?sid=x" + hidden + "x"},
+		{"/", "/?sid=by%2Dhand%2D4711", "/?sid=" + hidden},
+		{"/", "/?sid=4711", "/?sid=" + hidden},                           // a short one that stands alone
+		{"/", "/?sid=a.4711", "/?sid=a." + hidden},                       // or nearly so
+		{"/", "/?sid=94711", "/?sid=94711"},                              // and by chance
+		{"/", "/?sid=1", "/?sid=1"},                                      // as one that is too short always does
+		{"/", "/?sid=de-DE", "/?sid=de-DE"},                              // what is no secret
+		{"/", "/?sid=-a.bcd.e-a.bcd.e", "/?sid=" + hidden + "" + hidden}, // two that touch
+		{"/", "/4711/", "/" + hidden + "/"},                              // not in the address asked for
+		{"/4711/a", "/4711/b", at + "/4711/b"},                           // in both
+		{"/", "/en-US/", "/en-US/"},                                      // the short value of a cookie
+		{"/en-US/a", "/en-US/8f3c-77b1", "/en-US/" + hidden},
 		{"/", at + "/b", at + "/b"}, // in the host
 		{"/", "//127.0.0.1/b", "http://127.0.0.1/b"},
-		{"/", at + "/127.0.0.1", strings.Replace(at, "127.0.0.1", "…", 1) + "/…"},
-		{"/", "/?sid=8f3c-77b1", "/?sid=…"},
+		{"/", at + "/127.0.0.1", at + "/127.0.0.1"}, // it is no secret
+		{"/", "/?sid=8f3c-77b1", "/?sid=" + hidden},
 		{"/", "/#by-hand-4711", at + "/"},
-		{"/", "/?sid=correct+horse", "…"},
-		{"/", "/?sid=4711&p=correct%20horse", "…"},
-		{"/", "/?q=100%&p=correct%20horse", "…"},
-		{"/", "/?q=%zz%2&p=correct%20horse%", "…"},
-		{"/", "/?p=pa+ss%20word", "…"},
-		{"/", "/?p=pa%2Bss+word", "…"},
-		{"/", "/?p=ab+cde%3D%3D", "…"},
-		{"/", "/?sid=YWRhOmNvcnJlY3QgaG9yc2U=", "/?sid=…"},
+		{"/", "/?sid=correct+horse", "/?sid=" + hidden},
+		{"/", "/?sid=4711&p=correct%20horse", "/?sid=" + hidden + "&p=" + hidden},
+		{"/", "/?q=100%&p=correct%20horse", "/?q=100%&p=" + hidden},
+		{"/", "/?q=%zz%2&p=correct%20horse%", "/?q=%zz%2&p=" + hidden + "%"},
+		{"/", "/?p=pa+ss%20word", "/?p=" + hidden},
+		{"/", "/?p=pa%2Bss+word", "/?p=" + hidden},
+		{"/", "/?p=ab+cde%3D%3D", "/?p=" + hidden},
+		{"/", "/?sid=YWRhOmNvcnJlY3QgaG9yc2U=", "/?sid=" + hidden},
 	} {
 		r, err := f.Fetch(t.Context(), address(t, at+c.from+"?to="+hex.EncodeToString([]byte(c.to))))
 		if err != nil {
@@ -186,11 +188,11 @@ func TestRedirectRepeats(t *testing.T) {
 		if got := r.Header["Location"]; len(got) != 1 || got[0] != c.told || !strings.Contains(string(r.Head), "\r\nLocation: "+c.told+"\r\n") {
 			t.Errorf("%s: the archive is given %q, want %q:\n%s", c.to, got, c.told, r.Head)
 		}
-		if got := fmt.Sprint(r.Header["X-Told"]); strings.Contains(c.to, token) && got != "[/?sid=…]" {
+		if got := fmt.Sprint(r.Header["X-Told"]); strings.Contains(c.to, token) && got != "[/?sid="+hidden+"]" {
 			t.Errorf("a cookie that another header repeats is kept as %s", got)
 		}
 		for _, name := range protocol {
-			if got := fmt.Sprint(r.Header[name]); got != "[none, …]" {
+			if got := fmt.Sprint(r.Header[name]); got != "[none, "+hidden+"]" {
 				t.Errorf("%s is kept as %s", name, got)
 			}
 		}
@@ -239,12 +241,12 @@ func TestToldElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := &web.Page{URL: r.URL, Title: "Bees", Links: []web.Link{{URL: address(t, to), Anchor: "in"}, {URL: address(t, one+"/hive")}}}
-		if got, left := r.WithoutTelling(page); (left == 1) != c.told || len(got.Links) != 2-left || got.Title != "Bees" {
-			t.Errorf("%s: of two links %d are left out of %v", to, left, got.Links)
+		if got := r.WithoutTelling(page); (got.Telling == 1) != c.told || len(got.Links) != 2-got.Telling || got.Title != "Bees" {
+			t.Errorf("%s: of two links %d are left out of %v", to, got.Telling, got.Links)
 		}
 	}
 	r, err := direct(t, func(*fetch.Options) {}).Fetch(t.Context(), address(t, one+"/page"))
-	if err != nil || r.Conceal != nil || r.TellsElsewhere != nil {
+	if err != nil || r.Conceal != nil {
 		t.Errorf("without secrets there is something to look for: %v", err)
 	}
 }
@@ -271,7 +273,7 @@ func TestOrdinaryPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := &web.Page{URL: r.URL, Links: []web.Link{{URL: address(t, at+"/documentation/2.html")}}}
-		if _, got := r.WithoutTelling(page); got != left {
+		if got := r.WithoutTelling(page).Telling; got != left {
 			t.Errorf("%s: %d links are left out, want %d", from, got, left)
 		}
 	}
@@ -336,8 +338,8 @@ func TestToldInAnyForm(t *testing.T) {
 		}
 		link := address(t, at+"/next?sid="+strings.NewReplacer("&", "%26", " ", "%20", "{", "%7B").Replace(one))
 		page := &web.Page{URL: r.URL, Title: "Bees", Links: []web.Link{{URL: address(t, at+"/hive"), Anchor: "the hive"}, {URL: link, Position: 1}}}
-		if got, left := r.WithoutTelling(page); left != 1 || len(got.Links) != 1 || got.Links[0].Anchor != "the hive" || len(page.Links) != 2 {
-			t.Errorf("%s: of two links %d are left out of %v", what, left, got.Links)
+		if got := r.WithoutTelling(page); got.Telling != 1 || len(got.Links) != 1 || got.Links[0].Anchor != "the hive" || len(page.Links) != 2 {
+			t.Errorf("%s: of two links %d are left out of %v", what, got.Telling, got.Links)
 		}
 		if what == "a cookie that it set" {
 			continue // nobody knows it where no jar keeps it

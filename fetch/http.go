@@ -107,14 +107,18 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	}
 
 	to := in.Header.Get("Location")
-	out.Conceal, out.TellsElsewhere = discreet(c.options.answered(own, u, in), u), own.elsewhere.discreet(u)
+	hidden := newDiscreet(u, c.options.answered(own, u, in), own.elsewhere)
+	if hidden != nil {
+		out.Conceal = hidden.conceal
+		hidden.head(in.Header)
+	}
 	if redirects(in.StatusCode) && to != "" {
 		out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
 		switch at := in.Header["Location"]; {
 		case out.Location.IsZero():
 		case out.Tells(out.Location):
 			out.Location, out.Repeats = web.URL{}, true // an address is kept in many places
-			if at[0] == to {                            // what lets the user in elsewhere
+			if !web.IsConcealed(at[0]) {
 				at[0] = web.Concealed
 			}
 		case at[0] == to:
@@ -124,15 +128,18 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	}
 	out.Proto = in.Proto
 	out.Status = in.StatusCode
-	out.Head = head(in)
 	out.Header = in.Header
 	out.RetryAfter = RetryAfter(out.Header, c.options.Clock.Now())
 	if err := c.readBody(ctx, t, in, out, room, reserved); err != nil {
 		return nil, failed(ctx, u, out, err)
 	}
+	if err := c.hide(ctx, t, hidden, in, out, room); err != nil {
+		return nil, failed(ctx, u, out, err)
+	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	out.Head = head(in)
 	out.Took = c.options.Clock.Now().Sub(out.Started)
 	if room != nil {
 		out.OnRelease(room.close)

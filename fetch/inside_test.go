@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -498,68 +496,4 @@ type resolver func(name string) ([]netip.Addr, error)
 
 func (r resolver) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
 	return r(name)
-}
-
-// A head full of a secret is copied a few times, not once for each find.
-func TestConcealMuch(t *testing.T) {
-	const n = 1 << 15
-	text := strings.Repeat("by-hand-", n)
-	if got := conceal(text, []string{"by-hand-"}, true); got != strings.Repeat(web.Concealed, n) {
-		t.Errorf("concealed as %.40q", got)
-	}
-	if got := testing.AllocsPerRun(1, func() { conceal(text, []string{"by-hand-"}, true) }); got > 200 {
-		t.Errorf("%v allocations", got)
-	}
-}
-
-// A finder conceals what is concealed word by word.
-func TestFinder(t *testing.T) {
-	words := inOrder(append(forms("by-hand-4711"), "abcd", "abce", "9%&+"))
-	f := newFinder(words)
-	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom(append([]string{"%", "+", "&amp;", "\\", "-", "a", "b", "é", "by%2Dhand-4711", "ab%63d", "%2525", "abc", "/"}, words...))).Draw(t, "parts")
-		text := strings.Join(parts, "")
-		if got, want := f.conceal(text), conceal(text, words, false); got != want {
-			t.Fatalf("%q is concealed as %q, want %q", text, got, want)
-		}
-	})
-}
-
-// BenchmarkDiscreet leaves out links of a page that has 4,000, with a jar of 50 cookies; alone is one word after
-// the other.
-//
-//	go test ./fetch -run '^$' -bench Discreet
-func BenchmarkDiscreet(b *testing.B) {
-	at := func(s string) web.URL {
-		u, err := web.Parse(s)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return u
-	}
-	page := &web.Page{URL: at("https://wiki.example/list")}
-	for i := range 4000 {
-		page.Links = append(page.Links, web.Link{URL: at(fmt.Sprintf("https://wiki.example/list/bees%%20and%%20hives?page=%d&sort=name", i)), Anchor: "Honey bees & their hives"})
-	}
-	var tokens []string
-	for i := range 50 {
-		tokens = append(tokens, fmt.Sprintf("%016x%016x", uint64(i+1)*0x9E3779B97F4A7C15, uint64(i+1)*0xC2B2AE3D27D4EB4F))
-	}
-	words := withTokens(nil, tokens)
-	for _, c := range []struct {
-		name    string
-		conceal func() func(string) string
-	}{
-		{"finder", func() func(string) string { return discreet(words, page.URL) }},
-		{"alone", func() func(string) string { return func(text string) string { return conceal(text, words, false) } }},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				r := web.Response{URL: page.URL, Conceal: c.conceal()}
-				if _, left := r.WithoutTelling(page); left > 0 {
-					b.Fatal(left)
-				}
-			}
-		})
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/web"
@@ -44,40 +43,14 @@ type keyring struct {
 }
 
 // at are the words of what lets the user in at a host, by whatever scheme and port.
-func (k *keyring) at(h web.Host) []string {
-	words, ok := k.words["//"+h.Name()]
-	if !ok {
-		words = k.words[""]
-	}
+func (k *keyring) at(h web.Host) []string { return k.with(k.words["//"+h.Name()], h) }
+
+// with are words with those of the cookies of a host.
+func (k *keyring) with(words []string, h web.Host) []string {
 	if k.cookies == nil {
 		return words
 	}
 	return withTokens(words, k.cookies.Tokens(h))
-}
-
-// discreet is Response.TellsElsewhere of the response for an address. It is safe for concurrent use.
-func (k *keyring) discreet(asked web.URL) func(u web.URL) bool {
-	if k == nil || len(k.words) == 0 && k.cookies == nil {
-		return nil
-	}
-	var mu sync.Mutex
-	finders := map[web.Host]*finder{} // nil for a host without secrets
-	return func(u web.URL) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		f, ok := finders[u.Host()]
-		if !ok {
-			if words := notIn(asked, k.at(u.Host())); len(words) > 0 {
-				f = newFinder(words)
-			}
-			finders[u.Host()] = f
-		}
-		if f == nil {
-			return false
-		}
-		path := u.RequestPath()
-		return f.conceal(path) != path
-	}
 }
 
 type personalKey struct{}
@@ -104,7 +77,7 @@ type siteFetcher struct {
 
 func (t siteFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if page, ok := ctx.Value(pageKey{}).(web.URL); ok {
-		own := personal{words: t.words.of(page.Origin()), elsewhere: &t.keyring}
+		own := personal{words: t.with(t.words.of(page.Origin()), page.Host()), elsewhere: &t.keyring}
 		if page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
 			own.cookies, own.certified = t.cookies, page.Origin() == u.Origin()
 		}
@@ -177,11 +150,12 @@ func (o *Options) answered(p personal, u web.URL, in *http.Response) (words []st
 	if len(words) == 0 {
 		return nil
 	}
+	f := newFinder(words)
 	code, said, _ := strings.Cut(in.Status, " ")
-	in.Status = strings.TrimSuffix(code+" "+conceal(said, words, false), " ")
+	in.Status = strings.TrimSuffix(code+" "+f.conceal(said, false), " ")
 	for name, values := range in.Header {
 		for i, v := range values {
-			values[i] = conceal(v, words, protocol[name])
+			values[i] = f.conceal(v, protocol[name])
 		}
 	}
 	return words
@@ -204,28 +178,4 @@ func withTokens(words, tokens []string) []string {
 		words = append(words, forms(t)...)
 	}
 	return inOrder(words)
-}
-
-// discreet is Response.Conceal of the response for an address: it conceals words in what is made of it.
-func discreet(words []string, asked web.URL) func(text string) string {
-	if words = notIn(asked, words); len(words) == 0 {
-		return nil
-	}
-	return newFinder(words).conceal
-}
-
-// notIn are the words but for those that the address asked for holds already, which the log keeps: its links are
-// likely to hold them too, by chance or as they lead to its neighbours. A short one may be in the host as well.
-func notIn(asked web.URL, words []string) []string {
-	if len(words) == 0 {
-		return nil
-	}
-	whole, path := readings(asked.String()), readings(asked.RequestPath())
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		in := path
-		if len(w) < longSecret {
-			in = whole
-		}
-		return slices.ContainsFunc(in, func(s string) bool { return concealAlone(s, w, true) != s })
-	})
 }

@@ -187,7 +187,8 @@ func (p *Parser) Reads() string {
 }
 
 // Parse makes the page of a response, as it was rendered where it was. Malformed HTML of any
-// kind is a page. The error wraps ErrType for documents that are no text.
+// kind is a page. Links that repeated a secret, which is concealed in the document, are left out of it. The error
+// wraps ErrType for documents that are no text.
 func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
 	page, _, err := p.parse(r.Rendered(), false)
 	return page, err
@@ -234,6 +235,7 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	}
 	w.finish(first(r.Header["Content-Language"]))
 	page.Directives = robots.Page(r.Site, r.Header, w.metas, p.opts.Agent)
+	page.WithoutConcealed()
 	return page, beyond, nil
 }
 

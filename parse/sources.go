@@ -112,7 +112,7 @@ func (w *walker) headerLinks(values []string) {
 				}
 			}
 			n++
-			if kind := headerKind(strings.Fields(rel), mediaType, w.opts); kind != "" && !strings.Contains(ref, web.Concealed) {
+			if kind := headerKind(strings.Fields(rel), mediaType, w.opts); kind != "" {
 				w.addFound(kind, "header", ref, title)
 			}
 		}

@@ -49,7 +49,7 @@ func (f *Finder) document(ctx context.Context, u web.URL) ([]byte, error) {
 	case r.Truncated != "":
 		return nil, fmt.Errorf("the answer of %s is not whole: %s", u, web.CutMeaning(r.Truncated))
 	}
-	f.answers = append(f.answers, &web.Response{URL: r.URL, Conceal: r.Conceal, TellsElsewhere: r.TellsElsewhere})
+	f.answers = append(f.answers, &web.Response{URL: r.URL, Conceal: r.Conceal})
 	return bytes.Clone(r.Body), nil
 }
 

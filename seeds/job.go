@@ -33,7 +33,7 @@ func For(ctx context.Context, m *job.Maker) (*Finder, error) {
 		return m.Follow(ctx, u)
 	}
 	if len(f.Words) == 0 {
-		f.Words = Telling(m.Topic.Examples, parse.NewAnalyzer(), 4, nil)
+		f.Words = TypicalWords(m.Topic.Examples, parse.NewAnalyzer(), 4, nil)
 		if len(f.Words) == 0 && m.Job.Topic.Description != "" {
 			f.Words = []string{m.Job.Topic.Description}
 		}

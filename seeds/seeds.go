@@ -47,7 +47,7 @@ type Finder struct {
 	Parser crawl.Parser
 	Judge  Judge
 	// Words are what search interfaces are asked for first: keywords, or what
-	// Telling gives of example pages.
+	// TypicalWords gives of example pages.
 	Words []string
 	// Contact is told to interfaces that ask for it; "" = none.
 	Contact string
@@ -107,7 +107,7 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 		if err := f.judge(ctx); err != nil {
 			return nil, err
 		}
-		more := Telling(f.relevant, f.analyzer, feedbackWords, f.Words)
+		more := TypicalWords(f.relevant, f.analyzer, feedbackWords, f.Words)
 		if len(more) == 0 {
 			break
 		}
@@ -203,8 +203,7 @@ func (f *Finder) judge(ctx context.Context) error {
 			f.Note(fmt.Sprintf("left out as not relevant, %.2f: %s", v.Relevance, event.Line(s.URL.String())))
 		}
 		if s.Title == "" {
-			shown, _ := r.WithoutTelling(p)
-			s.Title = event.Line(shown.Title)
+			s.Title = event.Line(r.WithoutTelling(p).Title)
 		}
 		if v.Relevant {
 			f.relevant = append(f.relevant, p)
@@ -251,14 +250,14 @@ func (f *Finder) ranked() (out []Seed) {
 	return out
 }
 
-// Telling are the n words that tell most of pages: words that stand on most of them and
+// TypicalWords are n words that tell pages from others: words that stand on most of them and
 // are rare in English. Words whose stems are among those of known are left out.
 //
 // A word has the weight Σ tf/(tf+1) · idf over the pages.
 //
 // Source: Rocchio, Relevance feedback in information retrieval (1971), with the relevant
 // pages alone.
-func Telling(pages []*web.Page, a *text.Analyzer, n int, known []string) (out []string) {
+func TypicalWords(pages []*web.Page, a *text.Analyzer, n int, known []string) (out []string) {
 	if len(pages) == 0 {
 		return nil
 	}

@@ -283,16 +283,16 @@ func TestRoundsOfListsAlone(t *testing.T) {
 	}
 }
 
-func TestTelling(t *testing.T) {
+func TestTypicalWords(t *testing.T) {
 	page, err := parse.New(parse.Options{}).Parse(&web.Response{Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<title>Pollination</title><p>Pollination, pollination by bees and the apiaries. The pollinating of apiaries.")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Telling([]*web.Page{page}, text.NewAnalyzer(), 2, []string{"bee"})
+	got := TypicalWords([]*web.Page{page}, text.NewAnalyzer(), 2, []string{"bee"})
 	if want := []string{"apiaries", "pollination"}; !slices.Equal(got, want) {
 		t.Errorf("%q, not %q", got, want)
 	}
-	if got := Telling(nil, text.NewAnalyzer(), 2, nil); got != nil {
+	if got := TypicalWords(nil, text.NewAnalyzer(), 2, nil); got != nil {
 		t.Errorf("of no pages: %q", got)
 	}
 }

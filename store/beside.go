@@ -53,6 +53,7 @@ func (r *renderer) rendering(p *web.Response) error {
 	if by.Ended == web.ReasonRenderSize {
 		r.field("WARC-Truncated", "length")
 	}
+	r.concealed(by.Concealed)
 	r.field("Content-Type", typeRendered)
 	r.block = r.block[:0]
 	r.finish(by.Body, false)

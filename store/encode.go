@@ -43,6 +43,10 @@ const (
 // Other tools know it too.
 const resourceType = "WARC-Resource-Type"
 
+// concealedPlaces is the field of a record in which something is concealed: it counts the places of the body, or of
+// the document, in which web.Concealed stands for what the server sent.
+const concealedPlaces = "Waggle-Concealed"
+
 // dateFormat is WARC-Date with microseconds, as WARC/1.1 allows.
 const dateFormat = "2006-01-02T15:04:05.000000Z"
 
@@ -159,6 +163,7 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 	if p.Truncated != "" {
 		r.field("WARC-Truncated", p.Truncated)
 	}
+	r.concealed(p.Concealed)
 	r.field("WARC-Payload-Digest", sha1Digest(p.Raw))
 	r.field("Content-Type", typeResponse)
 	if p.Revisit != nil {
@@ -195,6 +200,13 @@ func (r *renderer) begin(kind, id string, at time.Time) {
 	r.field("WARC-Type", kind)
 	r.field("WARC-Record-ID", id)
 	r.field("WARC-Date", at.UTC().Format(dateFormat))
+}
+
+// concealed adds how many places are concealed.
+func (r *renderer) concealed(n int) {
+	if n > 0 {
+		r.field(concealedPlaces, strconv.Itoa(n))
+	}
 }
 
 // field adds a line to a record's header; line breaks in value become spaces.

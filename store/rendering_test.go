@@ -120,3 +120,54 @@ func opened(t *testing.T, path string) *Reader {
 	}
 	return NewReader(path, f, info.Size())
 }
+
+// The records say in how many places something is concealed, and are read so; others say nothing of it.
+func TestConcealed(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{})
+	x := pageExchange(t, "https://example.org/page", "<p>"+web.Concealed+" and "+web.Concealed)
+	x.Response.Concealed = 2
+	x.Response.Robots = response(t, "https://example.org/robots.txt", "User-agent: *")
+	x.Response.Rendering = &web.Rendering{Body: []byte("<p>" + web.Concealed), Started: moment, Concealed: 1}
+	appendTo(t, a, encode(t, a, x))
+	name := paths(t, dir)[0]
+	got := map[string]string{}
+	at := int64(-1)
+	for p, err := range Pieces(name, -1) {
+		if err != nil || p.Damage != nil {
+			t.Fatal(err, p.Damage)
+		}
+		if p.Type == "conversion" {
+			at = p.Offset
+		}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(name, f, info.Size())
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			break
+		}
+		got[rec.Type()+" "+rec.Target()] = rec.Get("Waggle-Concealed")
+	}
+	for what, want := range map[string]string{
+		"response https://example.org/page": "2", "conversion https://example.org/page": "1",
+		"response https://example.org/robots.txt": "", "request https://example.org/page": "", "metadata https://example.org/page": "",
+	} {
+		if n, ok := got[what]; !ok || n != want {
+			t.Errorf("%s: %q places, want %q", what, n, want)
+		}
+	}
+	p, _, err := r.ResponseAt(at, 0, 1<<20)
+	if err != nil || p.Concealed != 2 || p.Rendering == nil || p.Rendering.Concealed != 1 || p.Rendered().Concealed != 1 {
+		t.Errorf("read as %+v: %v", p, err)
+	}
+}

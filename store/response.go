@@ -39,7 +39,7 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 	if err != nil {
 		return nil, place(err)
 	}
-	p := &web.Response{URL: u, Started: rec.Date(), Remote: remote(rec), Truncated: rec.Get("WARC-Truncated"), Record: rec.Get("WARC-Record-ID")}
+	p := &web.Response{URL: u, Started: rec.Date(), Remote: remote(rec), Truncated: rec.Get("WARC-Truncated"), Record: rec.Get("WARC-Record-ID"), Concealed: concealed(rec)}
 	if rec.Length > limit {
 		p.Truncated = "length"
 	}
@@ -65,7 +65,7 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 		return nil, place(fmt.Errorf("a record of type %q holds no response", rec.Type()))
 	}
 	if p.Status >= 300 && p.Status < 400 {
-		if to := get(p.Header, "Location"); to != "" && !strings.Contains(to, web.Concealed) {
+		if to := get(p.Header, "Location"); to != "" && !web.IsConcealed(to) {
 			p.Location, _ = web.Canon{}.Resolve(u, to) // zero: unusable
 		}
 	}
@@ -90,7 +90,7 @@ func ReadRendering(rec *Record, limit int64) (by *web.Rendering, of string, err 
 	if err != nil {
 		return nil, "", &Damage{File: rec.File, Offset: rec.Offset, Err: err}
 	}
-	by = &web.Rendering{Body: data, Started: rec.Date()}
+	by = &web.Rendering{Body: data, Started: rec.Date(), Concealed: concealed(rec)}
 	if rec.Get("WARC-Truncated") != "" || rec.Length > limit {
 		by.Ended = web.ReasonRenderSize
 	}
@@ -132,6 +132,12 @@ func (r *Reader) ResponseAt(offset, inner, limit int64) (p *web.Response, rec *R
 // Asked tells whether a record is the response to a request that a page made while a browser
 // rendered it.
 func (r *Record) Asked() bool { return r.Get(resourceType) != "" && r.Get(resourceType) != "document" }
+
+// concealed is how many places of a record are concealed.
+func concealed(rec *Record) int {
+	n, _ := strconv.Atoi(rec.Get(concealedPlaces)) // 0: nobody said so
+	return max(n, 0)
+}
 
 func remote(rec *Record) string { return rec.Get("WARC-IP-Address") }
 

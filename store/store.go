@@ -29,7 +29,10 @@
 // The block of a response is its head as received, an empty line, and the body
 // after transfer decoding and before content decoding. A Transfer-Encoding
 // header would no longer be true of that body, so it is kept under the name
-// X-Crawler-Transfer-Encoding.
+// X-Crawler-Transfer-Encoding. A body in which something is concealed is stored decoded:
+// its Content-Encoding is kept as X-Crawler-Content-Encoding, Content-Length and the digests
+// are those of what is stored, and the header of the record has "Waggle-Concealed: N", with
+// the number of places.
 //
 // The life of a record: rendered (Encode) → appended, and then part of the
 // mark that Append returns → synced. An archive opened with a mark holds

@@ -329,6 +329,7 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Click) *view
 			page, err = s.Parser.Parse(r)
 		}
 		if page != nil {
+			page = r.WithoutTelling(page)
 			shown, isHTML, err = s.Parser.Shown(r)
 		}
 	}

@@ -31,7 +31,7 @@ func FetchPages(ctx context.Context, fetcher Fetcher, parser Parser, set []paths
 			continue
 		}
 		if p, err := parser.Parse(r); err == nil {
-			got[u] = p
+			got[u] = r.WithoutTelling(p)
 		}
 	}
 	return got, nil

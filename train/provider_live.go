@@ -77,7 +77,7 @@ func (l *Live) learn(r *web.Response) {
 	var p *web.Page
 	if r.Status >= 200 && r.Status < 300 && len(r.Body) > 0 {
 		if p, _ = l.parse.Parse(r); p != nil { // what is no document is no page
-			p, _ = r.WithoutTelling(p)
+			p = r.WithoutTelling(p)
 		}
 	}
 	l.mu.Lock()

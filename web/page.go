@@ -34,12 +34,13 @@ type Response struct {
 	Location URL
 	// Repeats says that Location is zero because the target repeats a secret that was sent.
 	Repeats bool
-	// Conceal, unless nil, puts Concealed in the place of what lets the user in at the site, such as a
-	// password or the cookie of a session, in a text that was made of the response.
+	// Conceal, unless nil, puts Concealed in the place of what lets the user in, such as a password or the cookie
+	// of a session, in a text that was made of the response: at its site, or at a host that the text names.
 	Conceal func(text string) string
-	// TellsElsewhere, unless nil, tells whether an address repeats, behind its host, what lets the user in at
-	// that host, whatever the site of the response.
-	TellsElsewhere func(u URL) bool
+	// Concealed counts the places of Body in which the constant of that name stands for what lets the user in: there
+	// the server sent something else. Body is Raw then, whatever content coding it came with, and Came is how many
+	// bytes that had.
+	Concealed, Came int
 	// RetryAfter is the server's wish before the next request, whatever the
 	// status, at most a day; 0 = none.
 	RetryAfter time.Duration
@@ -85,6 +86,9 @@ type Revisit struct {
 func (r *Response) Received() int {
 	if r.Revisit != nil && r.Revisit.NotModified {
 		return 0
+	}
+	if r.Concealed > 0 && r.Came > 0 {
+		return r.Came
 	}
 	return len(r.Raw)
 }
@@ -182,6 +186,7 @@ type Page struct {
 	Digest     [16]byte // of the decoded body; equal bodies are duplicates
 	Truncated  bool     // the body or the tree hit a bound
 	Password   bool     // a field asks for a password
+	Telling    int      // links left out of Links, as Concealed stands in their addresses
 	// PasswordAlone says that such a field is in a form, and that there is next to nothing
 	// outside of forms: no script, no heading, and, not counting links, at most a line of text.
 	PasswordAlone bool

@@ -2,9 +2,9 @@ package web
 
 import "net/http"
 
-// Concealed stands in the headers of a stored response in place of what nobody else may
-// read, such as a password that the server repeats.
-const Concealed = "…"
+// Concealed stands in a stored response in place of what nobody else may read, such as a password that the
+// server repeats. It can stand in any text, also in the name of a host.
+const Concealed = "waggle-concealed"
 
 // RecordHeader is the header with which a server of a recorded web says what it
 // is: by RecordServed to a client that asks for its certificate, so that the

@@ -10,9 +10,11 @@ import (
 type Rendering struct {
 	// Body is the document as HTML in UTF-8; nil where the browser brought none: then the
 	// page is what the server sent.
-	Body    []byte
-	Started time.Time
-	Took    time.Duration // waits for the turns of requests included
+	Body []byte
+	// Concealed is Response.Concealed of Body.
+	Concealed int
+	Started   time.Time
+	Took      time.Duration // waits for the turns of requests included
 	// Resources are what the page asked for and was fetched, in the order in which it
 	// asked. Those of them that an earlier page was given already are not here again.
 	Resources []Resource
@@ -45,7 +47,7 @@ func (r *Response) Rendered() *Response {
 		return r
 	}
 	own := *r
-	own.Body, own.Truncated, own.Rendering = by.Body, "", nil
+	own.Body, own.Truncated, own.Rendering, own.Concealed = by.Body, "", nil, by.Concealed
 	own.Header = maps.Clone(r.Header)
 	if own.Header == nil {
 		own.Header = Header{}

@@ -1,39 +1,50 @@
 package web
 
-// Tells tells whether an address repeats, behind its host, what lets the user in at the site of the
-// response, or at that host. Addresses are kept in many places.
+import "strings"
+
+// Tells tells whether an address repeats, in its host or behind it, what lets the user in at the site of the
+// response or at that host, or did so before that was concealed. Addresses are kept in many places.
 func (r *Response) Tells(u URL) bool {
-	if r.TellsElsewhere != nil && r.TellsElsewhere(u) {
-		return true
-	}
-	if r.Conceal == nil {
-		return false
-	}
-	path := u.RequestPath()
-	return r.Conceal(path) != path
+	s := u.String()
+	return IsConcealed(s) || r.Conceal != nil && r.Conceal(s) != s
 }
 
-// WithoutTelling is a page made of the response without the links that repeat what lets the user in, how
-// many they are, and with Concealed in place of it in its title and in the anchors. It is p where there is
-// nothing to leave out.
-func (r *Response) WithoutTelling(p *Page) (out *Page, left int) {
-	if r.Conceal == nil && r.TellsElsewhere == nil {
-		return p, 0
+// IsConcealed tells whether something of a text is concealed.
+func IsConcealed(text string) bool { return strings.Contains(text, Concealed) }
+
+// WithoutConcealed leaves the links of a page out that repeated what lets the user in, before that was concealed
+// in the document, and counts them in Telling.
+func (p *Page) WithoutConcealed() {
+	kept := p.Links[:0]
+	for _, l := range p.Links {
+		if IsConcealed(l.URL.String()) {
+			p.Telling++
+			continue
+		}
+		kept = append(kept, l)
 	}
-	conceal := r.Conceal
-	if conceal == nil {
-		conceal = func(text string) string { return text }
+	clear(p.Links[len(kept):])
+	p.Links = kept
+}
+
+// WithoutTelling is a page made of the response without the links that repeat what lets the user in, which it
+// adds to Telling, and with Concealed in place of it in its title and in the anchors. What the body repeats is
+// concealed in it; here it is what stands in a compressed part of a document. It is p where there is nothing to
+// leave out.
+func (r *Response) WithoutTelling(p *Page) *Page {
+	if r.Conceal == nil {
+		return p
 	}
 	more := *p
-	more.Title = conceal(p.Title)
+	more.Title = r.Conceal(p.Title)
 	more.Links = make([]Link, 0, len(p.Links))
 	for _, l := range p.Links {
 		if r.Tells(l.URL) {
-			left++
+			more.Telling++
 			continue
 		}
-		l.Anchor = conceal(l.Anchor)
+		l.Anchor = r.Conceal(l.Anchor)
 		more.Links = append(more.Links, l)
 	}
-	return &more, left
+	return &more
 }

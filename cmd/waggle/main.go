@@ -142,7 +142,7 @@ func (c *commands) addFlags(top string) {
 			*to = cli.FlagsOf(settings, prefix, paths...)
 		}
 	}
-	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
+	live := []string{"contact", "politeness.delay", "fetch.secrets", "fetch.allow-private"}
 	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.secrets", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
 	add("crawl", &c.Crawl.Flags, "")
 	add("judge", &c.Judge.Flags, "", judgeSettings()...)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,7 +21,7 @@ import (
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
 // The command "tries CODE FILE" runs waggle with each line of a file; "call waggle ARGS…" runs waggle in the process of the tests, "ends CODE waggle ARGS…" looks at the code with which it ends, and "setenv NAME=VALUE…" sets variables for them: runScripts writes these three in a script. "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
-// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "proxy" starts a proxy that wants a password at $PROXY and has a page for every address; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts these addresses in the place of $SITE and $PROXY.
+// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "proxy" starts a proxy that wants a password at $PROXY and has a page for every address; "repeating" starts one that repeats whatever lets somebody in; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unpacked. "fill FILE" puts these addresses in the place of $SITE and $PROXY.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
@@ -128,32 +125,8 @@ func TestScripts(t *testing.T) {
 				ts.Defer(srv.Close)
 				ts.Setenv("SITE", srv.URL)
 			},
-			"nowhere": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(name string, d os.DirEntry, err error) error {
-					if err != nil || d.IsDir() {
-						return err
-					}
-					b, err := os.ReadFile(name)
-					if err != nil {
-						return err
-					}
-					if strings.HasSuffix(name, ".gz") {
-						gz, err := gzip.NewReader(bytes.NewReader(b))
-						if err != nil {
-							return err
-						}
-						if b, err = io.ReadAll(gz); err != nil {
-							return err
-						}
-					}
-					for _, s := range args[1:] {
-						if bytes.Contains(b, []byte(s)) {
-							return fmt.Errorf("%s holds %q", name, s)
-						}
-					}
-					return nil
-				}))
-			},
+			"nowhere":   nowhere,
+			"repeating": repeating,
 			"site": func(ts *testscript.TestScript, _ bool, _ []string) {
 				// Pages that are put there later are newer, also within this second.
 				long := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -93,6 +93,7 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 		}
 		o.Starts = append(o.Starts, u)
 	}
+	var resources teach.Fetcher
 	if c.Web != "" {
 		w, err := corpus.Open(c.Web)
 		if err != nil {
@@ -100,6 +101,7 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 		}
 		o.Recorded, o.Has = w.Name, w.Has
 		o.Fetcher, o.Canon = corpus.Fetcher{Web: w}, w.Canon()
+		resources = o.Fetcher
 		o.Parser = parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: o.Canon})
 		if len(o.Starts) == 0 {
 			o.Starts = w.Seeds(100)
@@ -111,14 +113,14 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 		if err != nil {
 			return o, nil, exit{exitUsage, err}
 		}
-		o.Fetcher = stack
+		o.Fetcher, resources = stack, stack.Resources() // any page may ask for anything: no secret goes with that
 		done = func() { stack.Close() } // nothing is left to lose
 	}
 	if c.Suggest {
 		o.Suggester = asking.NewFetching(o)
 	}
 	if !c.NoStyles {
-		o.Resources = o.Fetcher
+		o.Resources = resources
 	}
 	return o, done, nil
 }

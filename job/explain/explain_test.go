@@ -58,7 +58,7 @@ func mystery(t *testing.T) (events []event.Event) {
 			Reason: web.ReasonNoIndex,
 			Queued: []event.Found{{URL: u("brew.example/malt"), Priority: 0.77, Anchor: "malted barley", Raised: true}},
 		},
-		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt", Cut: "time", NoBrowser: true},
+		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt", Cut: "time", NoBrowser: true, Concealed: 2},
 		event.Fetched{
 			At: at(9), Visit: visit("brew.example/links", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true, Truncated: true,
 			Queued: []event.Found{
@@ -195,32 +195,6 @@ func TestLinkExplained(t *testing.T) {
 			return strings.ReplaceAll(strings.TrimPrefix(out.String(), "\n"), "\n\n", "\n")
 		})
 	})
-}
-
-// Of a page that repeats what lets the user in no words are shown that its document has around the link.
-func TestLinkOfTellingPage(t *testing.T) {
-	to := addr(t, "https://brew.example/hive")
-	page := &web.Page{Title: "Bees… of ada by-hand-4711", Links: []web.Link{{URL: to, Anchor: "the hive… of by-hand-4711"}}}
-	for _, c := range []struct {
-		holder event.Step
-		anchor string
-		told   bool
-	}{
-		{event.Step{Telling: 1, Title: page.Title}, page.Links[0].Anchor, true},
-		{event.Step{Title: "Bees… of ada …"}, page.Links[0].Anchor, true},
-		{event.Step{Title: page.Title}, "the hive… of …", true},
-		{event.Step{Title: page.Title}, web.Concealed, true},
-		{event.Step{Title: page.Title}, page.Links[0].Anchor, false},
-	} {
-		made := []score.Reason{{Kind: score.ReasonWord, What: "by-hand-4711"}, {Kind: score.ReasonSeen, What: "by-hand-4711"}, {Kind: score.ReasonPage}}
-		l := linkParts{scorer: "apprentice", parent: to, reasons: made}
-		l.found(page, &page.Links[0], c.holder, event.Step{URL: to, Anchor: c.anchor})
-		var out strings.Builder
-		l.print(&out)
-		if strings.Contains(out.String(), "by-hand") == c.told || made[0].What != "by-hand-4711" {
-			t.Errorf("%+v, %q: told %s", c.holder, c.anchor, &out)
-		}
-	}
 }
 
 func addr(t interface{ Fatal(...any) }, s string) web.URL {

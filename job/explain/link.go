@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
@@ -156,7 +155,6 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 	var c web.Candidate
 	var page *web.Page
 	var verdict web.Verdict // of page
-	var holder event.Step   // that is page
 	var features [][]byte
 	var memory []byte
 	for i, step := range path {
@@ -175,7 +173,7 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 				if err == nil && k >= 0 {
 					c = places[k]
 					l.then, l.reasons = x.Score(&c), x.Explain(page, verdict, at[k], &c)
-					l.found(page, &page.Links[at[k]], holder, step)
+					l.found(&page.Links[at[k]])
 				}
 				return err
 			}
@@ -183,7 +181,7 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 			c = places[best]
 			if i == len(path)-1 {
 				l.now, l.reasons = x.Score(&c), x.Explain(page, verdict, at[best], &c)
-				l.found(page, &page.Links[at[best]], holder, step)
+				l.found(&page.Links[at[best]])
 				return nil
 			}
 		}
@@ -193,7 +191,6 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 		if page = pages[step.URL]; page == nil {
 			return fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
 		}
-		holder = step
 		verdict = web.Verdict{Relevance: step.Relevance, Similarity: step.Similarity, Relevant: step.Relevant}
 		if classes != nil {
 			verdict.Classes = classes(page)
@@ -203,23 +200,9 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 	return fmt.Errorf("the log does not tell how %s was found", path[len(path)-1].URL)
 }
 
-// found takes in how a link stands on its page, as the archive has that. Where the page repeats what lets the
-// user in, as far as the log tells, none of the words of the link and around it is shown.
-func (l *linkParts) found(page *web.Page, at *web.Link, holder, link event.Step) {
+// found takes in how a link stands on its page.
+func (l *linkParts) found(at *web.Link) {
 	l.anchor, l.robots = at.Anchor, at.TagPath == crawl.OfRobots
-	if !event.Repeats(page, holder.Telling, holder.Title, event.Found{URL: link.URL, Anchor: link.Anchor}) {
-		return
-	}
-	if l.anchor != "" {
-		l.anchor = web.Concealed
-	}
-	l.reasons = slices.Clone(l.reasons)
-	for i := range l.reasons {
-		switch r := &l.reasons[i]; r.Kind {
-		case score.ReasonWord, score.ReasonSeen:
-			r.What = web.Concealed
-		}
-	}
 }
 
 // occurrences are the places of a link on a page, and what it is there.

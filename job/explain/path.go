@@ -139,6 +139,9 @@ func verdict(x *event.Explanation) string {
 		if r := x.Rendered; r != nil {
 			s += " " + renderedBy(r)
 		}
+		if x.Concealed > 0 {
+			s += fmt.Sprintf(" It is kept otherwise than it came: “%s” stands in %s of it for what lets the crawl in.", web.Concealed, terminal.Count(x.Concealed, "place"))
+		}
 		if x.NoBrowser {
 			s += " A browser was to render it and none was to be had, so it is as it was sent."
 		}

@@ -58,7 +58,9 @@ func (a *Fetching) read(ctx context.Context, u web.URL) *web.Page {
 	}
 	var page *web.Page
 	if err == nil && r.Status >= 200 && r.Status < 300 {
-		page, _ = a.parser.Parse(r) // nil where it is no page
+		if page, _ = a.parser.Parse(r); page != nil { // nil where it is no page
+			page = r.WithoutTelling(page)
+		}
 	}
 	a.pages[u] = page
 	return page
