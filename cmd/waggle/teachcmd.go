@@ -114,7 +114,7 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 			return o, nil, exit{exitUsage, err}
 		}
 		o.Fetcher, resources = stack, stack.Resources() // any page may ask for anything: no secret goes with that
-		done = func() { stack.Close() } // nothing is left to lose
+		done = func() { stack.Close() }                 // nothing is left to lose
 	}
 	if c.Suggest {
 		o.Suggester = asking.NewFetching(o)
