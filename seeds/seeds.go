@@ -78,13 +78,15 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 	words := f.Words
 	var errs []error
 	worked := false
-	for round := range max(1, f.Rounds) {
-		asked := false
+	rounds := f.Rounds
+	if !slices.ContainsFunc(sources, func(s Source) bool { return s.kind.Asks }) {
+		rounds = 1
+	}
+	for round := range max(1, rounds) {
 		for _, s := range sources {
 			if round > 0 && !s.kind.Asks {
 				continue
 			}
-			asked = true
 			f.answers = nil
 			found, err := s.kind.find(ctx, f, s.Where, strings.Join(words, " "))
 			if ctx.Err() != nil {
@@ -102,9 +104,6 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 				f.Note(fmt.Sprintf("%s: %s", s, terminal.Count(f.take(found, s.kind.Name), "page")))
 			}
 		}
-		if !asked {
-			break
-		}
 		if err := f.judge(ctx); err != nil {
 			return nil, err
 		}
@@ -113,7 +112,7 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 			break
 		}
 		words = append(slices.Clone(f.Words), more...)
-		if round+1 < f.Rounds {
+		if round+1 < rounds {
 			f.Note("the next round asks for: " + event.Line(strings.Join(words, " ")))
 		}
 	}

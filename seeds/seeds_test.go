@@ -264,6 +264,25 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// No later round is announced where no source is asked for words.
+func TestRoundsOfListsAlone(t *testing.T) {
+	site, _ := answers(t)
+	var notes []string
+	f := finder(&notes)
+	f.Rounds, f.Pages = 2, 10
+	file := filepath.Join(t.TempDir(), "bookmarks.html")
+	if err := os.WriteFile(file, []byte(`<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><A HREF="`+site+`/good.html">Good</A></DL>`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	found, err := f.Find(t.Context(), []Source{source(t, "bookmarks="+file)})
+	if err != nil || len(found) != 1 || !found[0].Judged {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if told := strings.Join(notes, "; "); strings.Contains(told, "next round") {
+		t.Errorf("told: %s", told)
+	}
+}
+
 func TestTypicalWords(t *testing.T) {
 	page, err := parse.New(parse.Options{}).Parse(&web.Response{Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<title>Pollination</title><p>Pollination, pollination by bees and the apiaries. The pollinating of apiaries.")})
 	if err != nil {

@@ -148,6 +148,8 @@ func readAct(b []byte) (event.Act, error) {
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
 		return event.Act{}, fmt.Errorf("this is no act: %s cannot be a %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return event.Act{}, fmt.Errorf("this is no act: it is an object, such as {\"do\":\"pause\"}, and no %s", kind.Value)
 	case err != nil:
 		return event.Act{}, fmt.Errorf("this is no act: %w", err)
 	}
@@ -230,6 +232,15 @@ func (c *crawl) checkAct(a event.Act) error {
 	return nil
 }
 
+// whyNoAct is Why of an act. That the folder is gone is no fault of what was sent, nor of where it was sent.
+func (c *crawl) whyNoAct(err error) error {
+	err = c.Why(err)
+	if gone := (watch.Absent{}); errors.As(err, &gone) {
+		return watch.Conflict(gone)
+	}
+	return err
+}
+
 // takeAct keeps an act for the crawl.
 func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAct))
@@ -250,11 +261,11 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		why = c.Collection().JobFile() + " is missing, so that nothing can be told to the crawl: put it back"
 	}
 	if why != "" {
-		answer(w, nil, c.Why(watch.Conflict{Err: errors.New(why)}))
+		answer(w, nil, c.whyNoAct(watch.Conflict{Err: errors.New(why)}))
 		return
 	}
 	if err := errors.Join(c.checkUndo(a), c.checkLabel(a), c.checkAct(a)); err != nil {
-		answer(w, nil, c.Why(err))
+		answer(w, nil, c.whyNoAct(err))
 		return
 	}
 	done := acted{standing: c.standing(&a)}
@@ -265,5 +276,5 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 			done.Replaced = event.Replaced(append(told[:min(len(told), a.Number-1)], a))[a.Number]
 		}
 	}
-	answer(w, done, c.Why(err))
+	answer(w, done, c.whyNoAct(err))
 }

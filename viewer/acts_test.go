@@ -40,6 +40,7 @@ func TestActs(t *testing.T) {
 		{`{"do":"undo","act":7}`, 400, "act 7 was undone by act 9"},
 		{`{"do":"undo","act":8}`, 400, "act 8 undid act 6, and is not undone itself: give what act 6 said again"},
 		{`{"do":"undo","act":99}`, 400, "there is no act 99"},
+		{`[{"do":"pause"}]`, 400, "it is an object"},
 		{`{"do":"undo"}`, 400, "needs the number of an act"},
 		{`{"do":"budget","pages":1}`, 400, "pages already, and its budget over all runs is 1: give more than it has fetched, or 0 for no limit"},
 		{`{"do":"budget","page":12}`, 400, `budget has no member \"page\"`},
@@ -194,7 +195,7 @@ func TestPausedIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[bool]string{true: `waggle_paused{crawl="1",name="bees"} 1`, false: `waggle_paused{crawl="1",name="bees"} 0`}[paused]
-		if _, b := d.ask("/metrics"); !strings.Contains(string(b), want) {
+		if _, b := d.ask("/metrics"); !strings.Contains(samples(b), want) {
 			t.Errorf("%q is missing", want)
 		}
 	}
@@ -286,4 +287,19 @@ func TestPlaceThatIsMetLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until(t, func(*watch.State) bool { return !c.Unmatched(&a) })
+}
+
+// An act for a crawl whose folder is gone is refused as a conflict, with what is wrong and what helps: the
+// act is as it should be, and so is where it was sent.
+func TestActsOfAFolderThatIsGone(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	d := serve(t, col)
+	if err := os.Rename(col.Dir(), col.Dir()+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, act := range []string{`{"do":"relevant","url":"https://bees.test/hive"}`, `{"do":"mute","place":"bees.test"}`, `{"do":"undo","act":1}`, `{"do":"pause"}`} {
+		if code, got := d.post("acts", act); code != http.StatusConflict || !strings.Contains(got, "does not hold the crawl any more") {
+			t.Errorf("%s: %d %s", act, code, got)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -369,6 +370,9 @@ func (c *crawl) serveGraph(_ *http.Request, q *query) (got any, err error) {
 // serveJob answers with the job file and what was told otherwise since.
 func (c *crawl) serveJob(*http.Request, *query) (any, error) {
 	b, err := c.Collection().Job()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New(watch.NoJob(c.Collection()))
+	}
 	if err != nil {
 		return nil, watch.Absent{Err: err}
 	}
@@ -443,11 +447,11 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	missing := errors.Is(err, export.ErrPartial)
 	told := &watch.Export{Form: forms[i].Name, At: time.Now().UTC()}
 	if err != nil {
-		told.Why = strings.TrimSpace(strings.TrimSuffix(event.Line(c.Why(err).Error()), export.ErrPartial.Error()))
+		told.Why = withPartial(c.Why(err), "")
 	}
 	if err == nil || missing && partial {
 		if missing {
-			w.Header().Set(partialTrailer, event.Line(err.Error()))
+			w.Header().Set(partialTrailer, withPartial(err, "; "+export.ErrPartial.Error()))
 			told.Partial = true
 		}
 		err, missing = held.Flush(), false
@@ -467,10 +471,16 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 		w.Header().Del("Content-Disposition")
 		w.Header().Del("Trailer")
 		if missing {
-			err = fmt.Errorf("not all can be read, and partial=1 gives the rest: %s", strings.TrimSpace(strings.TrimSuffix(err.Error(), export.ErrPartial.Error())))
+			err = fmt.Errorf("not all can be read, and partial=1 gives the rest: %s", withPartial(err, ""))
 		}
 		answer(w, nil, c.Why(err))
 	}
+}
+
+// withPartial is an error in a line, with other words where it says on a line of its own that what can be
+// read was written.
+func withPartial(err error, words string) string {
+	return event.Line(strings.Replace(err.Error(), "\n"+export.ErrPartial.Error(), words, 1))
 }
 
 // heldBack is how much of an export waits, in bytes: what is wrong with a smaller one can

@@ -40,7 +40,7 @@ var damages = []struct {
 		open:  func(col collection.Collection) error { return os.RemoveAll(col.Dir()) },
 		until: func(s *watch.State) bool { return s.Error != "" && s.Closed != "" },
 		says: map[string][]string{"state": {`"pages":6`, "does not hold the crawl any more", "waggle open FOLDER", `"closed":"`}, "list": {`"all":6`}, "page": {"404", "was the folder moved or removed?"},
-			"body": {"404", "does not hold the crawl any more"}, "explain": {"404", "Put it back"}, "export": {"404", "Put it back"}, "tell": {"404", "Put it back"}, "job": {"404", "Put it back"},
+			"body": {"404", "does not hold the crawl any more"}, "explain": {"404", "Put it back"}, "export": {"404", "Put it back"}, "tell": {"409", "Put it back"}, "job": {"404", "Put it back"},
 		},
 	},
 	{
@@ -48,7 +48,7 @@ var damages = []struct {
 		open:  func(col collection.Collection) error { return os.Rename(col.Dir(), col.Dir()+"-moved") },
 		until: func(s *watch.State) bool { return s.Error != "" && s.Closed != "" },
 		says: map[string][]string{"state": {`"pages":6`, "does not hold the crawl any more", "waggle open FOLDER", `"closed":"`}, "list": {`"all":6`}, "page": {"404", "was the folder moved or removed?"},
-			"body": {"404", "does not hold the crawl any more"}, "explain": {"404", "Put it back"}, "export": {"404", "Put it back"}, "tell": {"404", "Put it back"}, "job": {"404", "Put it back"},
+			"body": {"404", "does not hold the crawl any more"}, "explain": {"404", "Put it back"}, "export": {"404", "Put it back"}, "tell": {"409", "Put it back"}, "job": {"404", "Put it back"},
 		},
 	},
 	{
@@ -121,7 +121,7 @@ var damages = []struct {
 		before: func(col collection.Collection) error { return os.Remove(col.JobFile()) },
 		until:  func(s *watch.State) bool { return s.Job != "" },
 		says: map[string][]string{"state": {`"pages":6`, "job.yaml is missing", "put it back"}, "list": {`"all":6`}, "body": {`"archived":true`}, "export": {"bees.test/dance"},
-			"tell": {"409", "job.yaml is missing", "put it back"}},
+			"tell": {"409", "job.yaml is missing", "put it back"}, "job": {"404", "job.yaml is missing: put it back"}},
 	},
 	{
 		name: "the job file is cut off",

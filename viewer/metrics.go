@@ -86,7 +86,7 @@ func shipMetrics() []struct {
 
 // label escapes a value of a label.
 func label(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "\ufffd"))
 }
 
 // serveMetrics answers in the text format of Prometheus.
@@ -98,7 +98,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	}
 	var b strings.Builder
 	write := func(name string, st *watch.State, more string, v float64) {
-		fmt.Fprintf(&b, "%s{crawl=\"%s\",name=\"%s\"%s} %s\n", name, label(st.ID), label(st.Figures.Name), more, strconv.FormatFloat(v, 'g', -1, 64))
+		fmt.Fprintf(&b, "%s{crawl=\"%s\",name=\"%s\"%s,folder=\"%s\"} %s\n", name, label(st.ID), label(st.Figures.Name), more, label(st.Dir), strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	for _, m := range metrics() {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, m.kind)

@@ -39,6 +39,12 @@ func TestManyHostsInChromium(t *testing.T) {
 			if got := b.Eval(`[...document.querySelectorAll(".scroll")].filter(e => e.tabIndex !== 0 || e.getAttribute("role") !== "region" || !(e.getAttribute("aria-label") || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent)).length`); got != "0" {
 				t.Errorf("%s at %d pixels: %s boxes that scroll cannot be reached by keys, or have no name", screen, width, got)
 			}
+			if width == 320 {
+				if got := b.Eval(`[...document.querySelectorAll(".scroll")].filter(e => !e.closest("details") && e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 40))`); got != "[]" {
+					t.Errorf("%s: figures of hosts are behind the border: %s", screen, got)
+				}
+				b.Shoot("hosts-320-" + screen)
+			}
 			if screen == "links" {
 				b.Until(`Number(document.querySelector("canvas").dataset.names) >= 3`)
 			}

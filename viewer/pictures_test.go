@@ -100,3 +100,22 @@ func TestFullScreensInChromium(t *testing.T) {
 		}
 	}
 }
+
+// The way to a page names each kind of link as waggle explain does.
+func TestWayNamesKindsInChromium(t *testing.T) {
+	long.Test(t, "starts a browser")
+	s := site{
+		"https://bees.test/":      `<title>Bees</title><p>The honey bee.<iframe src="/frame"></iframe>`,
+		"https://bees.test/frame": `<title>Frame</title><p>The honey bee.<map><area href="/area" alt="hive"></map>`,
+		"https://bees.test/area":  `<title>Area</title><p>The honey bee. <link rel="next" href="/next">`,
+		"https://bees.test/next":  `<title>Next</title><p>The honey bee. <a href="/last">waggle dance</a>`,
+		"https://bees.test/last":  `<title>Last</title><p>The honey bee.`,
+	}
+	d := serve(t, crawled(t, s, "https://bees.test/"))
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL() + "#/1/page?url=" + url.QueryEscape("https://bees.test/last")}, nil)
+	b.Until(`document.querySelector(".way li")`)
+	if got := b.Eval(`[...document.querySelectorAll(".way .step")].map(e => e.textContent.split(",")[0]).join()`); got != `"seed,frame,link in an image map hive,link element (next),link waggle dance"` {
+		t.Errorf("the way: %s", got)
+	}
+}

@@ -240,9 +240,9 @@ func TestPage(t *testing.T) {
 	d.get("body?url="+url.QueryEscape("https://bees.test/hive"), &b)
 	var way []string
 	for _, s := range p.Way {
-		way = append(way, s.URL.RequestPath()+" "+string(s.Link)+" "+s.Anchor)
+		way = append(way, s.URL.RequestPath()+" "+string(s.Link)+" "+s.Meaning+" "+s.Anchor)
 	}
-	if got := strings.Join(way, "\n"); got != "/ seed \n/old a hive of the honey bee\n/hive redirect " {
+	if got := strings.Join(way, "\n"); got != "/ seed seed \n/old a link hive of the honey bee\n/hive redirect redirect " {
 		t.Errorf("the way:\n%s", got)
 	}
 	if !b.Archived || len(b.Parts) != 1 || b.Parts[0].Text != "A honey bee lives in a hive." || p.Way[1].Page || p.Way[1].Queued == nil {

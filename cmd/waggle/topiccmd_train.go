@@ -50,7 +50,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	if n := len(wanted.Empty); n > 0 {
-		fmt.Fprintf(std.out, "%s topics have no example and are left out, such as %s\n", terminal.Number(n), event.Line(wanted.Empty[0]))
+		fmt.Fprintf(std.out, "%s %s no example and %s left out, such as %s\n", terminal.Count(n, "topic"), terminal.One(n, "has", "have"), terminal.One(n, "is", "are"), event.Line(wanted.Empty[0]))
 	}
 	meter := terminal.NewMeter(std.err)
 	defer meter.End()

@@ -139,11 +139,18 @@ func (w *sitesWeb) reachable() map[string]bool {
 	return seen
 }
 
-// await waits until so many pages were asked for, however slow the machine is. It fails when
-// none is for three minutes.
+// await waits until n pages were asked for, however slow the machine is. It fails when none is for three minutes.
 func (w *sitesWeb) await(t *testing.T, n int) {
 	t.Helper()
 	const patience = 3 * time.Minute
+	if !w.awaits(t, n, patience) {
+		t.Fatalf("%d pages were asked for, and not %d; none for %v", w.requestsSoFar(), n, patience)
+	}
+}
+
+// awaits waits until n pages were asked for, or none was for so long: then it is false.
+func (w *sitesWeb) awaits(t *testing.T, n int, patience time.Duration) bool {
+	t.Helper()
 	still := false
 	late := time.AfterFunc(patience, func() {
 		w.mu.Lock()
@@ -157,7 +164,7 @@ func (w *sitesWeb) await(t *testing.T, n int) {
 	defer w.mu.Unlock()
 	for last := w.asked; w.asked < n; last = w.asked {
 		if still || t.Context().Err() != nil {
-			t.Fatalf("%d pages were asked for, and not %d; none for %v", w.asked, n, patience)
+			return false
 		}
 		w.heard.Wait()
 		if w.asked > last {
@@ -165,6 +172,7 @@ func (w *sitesWeb) await(t *testing.T, n int) {
 			late.Reset(patience)
 		}
 	}
+	return true
 }
 
 // requestsSoFar is how many pages were asked for.

@@ -136,15 +136,34 @@ func (c *crew) start(name string, more ...string) *hand {
 	}
 	go func() { h.ended <- h.cmd.Wait() }()
 	c.workers = append(c.workers, h)
-	c.Cleanup(func() {
-		h.cmd.Process.Kill()
-	})
+	c.Cleanup(h.end)
 	return h
 }
 
-// begin are the arguments of a worker that begins.
+// end ends a worker with the test. What it said, and where it stood, is told where the test failed.
+func (h *hand) end() {
+	if !h.c.Failed() {
+		h.cmd.Process.Kill()
+		return
+	}
+	h.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-h.ended:
+	case <-time.After(10 * time.Second):
+		h.cmd.Process.Kill()
+	}
+	h.c.Logf("%s:\n%s", h.dir, h.out.String())
+}
+
+// begin are the arguments of a worker that begins. A request that the web holds back, see sitesWeb.allow, is not
+// given up and made again, however slow the machine is.
 func (c *crew) begin() []string {
+	file := filepath.Join(c.dir, "patient.yaml")
+	if err := os.WriteFile(file, []byte("fetch: {timeout: 1h}\n"), 0o600); err != nil {
+		c.Fatal(err)
+	}
 	return []string{
+		"-f", file,
 		"--seed", "http://" + siteName(0) + "/0", "--keywords", "bees", "--through", c.web.url,
 		"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", c.term.String(), "--shards", "32",
 	}

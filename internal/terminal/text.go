@@ -232,10 +232,19 @@ func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") 
 
 // Count is "1 page" or "2 pages".
 func Count(n int, of string) string {
-	if n != 1 {
-		of += "s"
+	many := of + "s"
+	if strings.HasSuffix(of, "s") {
+		many = of + "es"
 	}
-	return Number(n) + " " + of
+	return Number(n) + " " + One(n, of, many)
+}
+
+// One is a word for one thing, or that for several or none.
+func One(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // Bar draws a share in n cells, to an eighth of a cell.

@@ -44,22 +44,22 @@ func (t *Tree) Write(out io.Writer, root string, depth int) error {
 		return err
 	}
 	if empty := t.Empty(); len(empty) > 0 && root == "/" {
-		fmt.Fprintf(out, "%s of %s topics have no example, such as %s\n", terminal.Number(len(empty)), terminal.Number(t.Len()), empty[0])
+		fmt.Fprintf(out, "%s of %s %s no example, such as %s\n", terminal.Number(len(empty)), terminal.Count(t.Len(), "topic"), terminal.One(len(empty), "has", "have"), empty[0])
 	}
 	return nil
 }
 
 // Write tells what became of topics folded below k examples, in the file of that name.
 func (got PruneReport) Write(out io.Writer, name string, k int) {
-	fmt.Fprintf(out, "%s: %s classes of %s topics, %s of %s examples\n", name, terminal.Number(len(got.Classes)), terminal.Number(got.Topics), terminal.Number(got.Kept), terminal.Number(got.Examples))
+	fmt.Fprintf(out, "%s: %s of %s, %s of %s\n", name, terminal.Count(len(got.Classes), "class"), terminal.Count(got.Topics, "topic"), terminal.Number(got.Kept), terminal.Count(got.Examples, "example"))
 	others := 0
 	for _, x := range got.Classes {
 		if x.Other {
 			others++
 		}
 	}
-	fmt.Fprintf(out, "%s topics were folded; %s classes are the Other of a topic, %s of these with fewer than %d examples\n",
-		terminal.Number(got.Folded), terminal.Number(others), terminal.Number(len(got.Small(k))), k)
+	fmt.Fprintf(out, "%s %s folded; %s %s the Other of a topic, %s of these with fewer than %s\n",
+		terminal.Count(got.Folded, "topic"), terminal.One(got.Folded, "was", "were"), terminal.Count(others, "class"), terminal.One(others, "is", "are"), terminal.Number(len(got.Small(k))), terminal.Count(k, "example"))
 }
 
 // Find is the path of a topic that was named, "/" for "". An error names those near it.

@@ -23,13 +23,13 @@ func WriteRecord(w io.Writer, r *judge.Record) {
 	}
 	fmt.Fprintf(w, "classes      %s, %s pages, %s stems\n", terminal.Number(len(r.Classes)), terminal.Number(pages), terminal.Number(r.Vocabulary))
 	if n := len(r.Thin); n > 0 {
-		fmt.Fprintf(w, "left out     %s topics with too few pages: %s%s\n", terminal.Number(n), event.Line(strings.Join(r.Thin[:min(n, 5)], ", ")), map[bool]string{true: ", …"}[n > 5])
+		fmt.Fprintf(w, "left out     %s with too few pages: %s%s\n", terminal.Count(n, "topic"), event.Line(strings.Join(r.Thin[:min(n, 5)], ", ")), map[bool]string{true: ", …"}[n > 5])
 	}
 	if r.HeldOut.Pages == 0 {
 		fmt.Fprintln(w, "held out     nothing: the classes have too few pages to tell how good the critic is")
 		return
 	}
-	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", terminal.Number(r.HeldOut.Pages))
+	fmt.Fprintf(w, "held out     %s that it had not learned\n", terminal.Count(r.HeldOut.Pages, "page"))
 	right := eval.Wilson(r.HeldOut.Accuracy, r.HeldOut.Pages)
 	if r.HeldOut.Pages < fewHeld {
 		fmt.Fprintf(w, "             %.0f of them right: too few to tell how good the critic is (95%% interval %.0f to %.0f%%);\n",

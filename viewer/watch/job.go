@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 )
@@ -23,7 +24,7 @@ func (c *Crawl) readJob() {
 	}
 	wrong := ""
 	if errors.Is(err, fs.ErrNotExist) {
-		wrong = c.col.JobFile() + " is missing: put it back"
+		wrong = NoJob(c.col)
 	} else if _, err := job.In(c.col); err != nil {
 		wrong = strings.ReplaceAll(err.Error(), "\n", ": ")
 	}
@@ -33,3 +34,6 @@ func (c *Crawl) readJob() {
 		c.tell()
 	}
 }
+
+// NoJob says that a collection lacks its job file, and what helps.
+func NoJob(c collection.Collection) string { return c.JobFile() + " is missing: put it back" }

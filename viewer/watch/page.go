@@ -31,6 +31,7 @@ type Step struct {
 	URL       web.URL      `json:"url"`
 	Title     string       `json:"title,omitempty"`
 	Link      web.LinkKind `json:"link,omitempty"`
+	Meaning   string       `json:"meaning"` // what the link was, in words
 	Anchor    string       `json:"anchor,omitempty"`
 	Queued    *float64     `json:"queued,omitempty"` // priority that it entered the frontier with by this link
 	Leased    float64      `json:"leased"`           // priority that it left the frontier with
@@ -109,6 +110,7 @@ func (c *Crawl) way(last event.Fetched) []Step {
 		}
 		seen[visit.URL] = true
 		x.URL, x.Link, x.Leased = visit.URL, visit.Link, visit.Priority
+		x.Meaning = event.Line(visit.Link.Meaning())
 		steps = append(steps, x)
 		if visit.From.IsZero() {
 			break

@@ -6,7 +6,7 @@ import { moment, quoted } from "./format.js";
 function Export({ of, dir }) {
   return (
     <p class="notice" role="alert"><strong>{of.partial ? `${of.form} of ${moment(of.at)} holds what can be read, and not all.` : `${of.form} was not given at ${moment(of.at)}, or broke off.`}</strong> <bdi>{of.why.replace(/\.$/, "")}</bdi>.
-      {!of.partial && <> “What can be read, where files of the crawl are damaged” gives the rest.</>} <code>waggle verify {quoted(dir)}</code> tells what is damaged.</p>
+      {!of.partial && <> “What can be read, where files of the crawl are damaged” gives the rest.</>}{!of.why.includes("waggle verify") && <> <code>waggle verify {quoted(dir)}</code> tells what is damaged.</>}</p>
   );
 }
 
@@ -31,8 +31,7 @@ export function Collection({ at, state }) {
       </section>
       <section class="card" aria-labelledby="job-title">
         <h2 id="job-title">What the crawl was told</h2>
-        <p class="soft">This is <code>job.yaml</code> in <code>{state.dir}</code>, with every value in force. The same file begins the same crawl: <code>waggle crawl -f job.yaml -o DIR</code>.</p>
-        {error && <p class="soft">{error}</p>}
+        {error ? <p class="soft">{error}</p> : <p class="soft">This is <code>job.yaml</code> in <code>{state.dir}</code>, with every value in force. The same file begins the same crawl: <code>waggle crawl -f job.yaml -o DIR</code>.</p>}
         {data?.changes.length > 0 && (
           <>
             <h3>Told otherwise later</h3>

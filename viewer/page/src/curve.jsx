@@ -58,7 +58,7 @@ export function Curve({ curve, beside, name }) {
       axes: [
         { ...axis, space: 4.5 * em, size: 2.4 * em, values: (u, all) => all.map((v) => (Number.isInteger(v) ? number(v) : "")) },
         { ...axis, space: 2.4 * em, size: 3.6 * em, values: (u, all) => all.map((v) => (Number.isInteger(v) ? number(v) : "")) },
-        { ...axis, space: 2.4 * em, side: 1, scale: "share", size: narrow ? 3 * em : 3.2 * em, grid: { show: false }, values: (u, all) => all.map((v) => Math.round(100 * v) + " %") },
+        { ...axis, space: 2.4 * em, side: 1, scale: "share", size: narrow ? 3 * em : 3.2 * em, grid: { show: false }, values: (u, all) => all.map((v) => +(100 * v).toFixed(1) + " %") },
       ],
       series: [
         { label: "Pages", value: (u, v) => (v === null ? "" : number(v)) },

@@ -1,7 +1,7 @@
 // Figures as people read them, as waggle writes them elsewhere.
 // toLocaleString took a third of the time in which a screen of figures is made.
 export const number = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
-export const percent = (share) => (100 * share).toFixed(1) + "\u00a0%";
+export const percent = (share) => (100 * share - ((100 * share) % 1 === 0.25 ? 0.01 : 0)).toFixed(1) + "\u00a0%"; // 5.25 is 5.2, as Go has it
 export const decimal = (v) => (v < 0.0005 && v > 0 ? "< 0.001" : v.toFixed(3));
 
 // apart are two numbers with as many decimals, from three on, as tell which is greater.

@@ -28,11 +28,11 @@ export function Links({ at, state }) {
       <section class="card wide" aria-labelledby="leads-title">
         <div class="bar"><h2 id="leads-title">{chosen ? <>Links of {chosen}</> : rows.length > 0 && rows.every((l) => !l.relevant) ? "Links that led to most pages, none of them relevant" : "Links that led to most relevant pages"}</h2>{chosen && <button type="button" onClick={() => pick("")}>All hosts</button>}</div>
         {g && rows.length === 0 && <p class="soft empty">{chosen ? "No page of another host was fetched by its links, and none of its pages by links of another." : "No page was fetched by a link from another host."}</p>}
-        {rows.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-labelledby="leads-title"><table>
+        {rows.length > 0 && <div class="scroll" tabIndex={0} role="region" aria-labelledby="leads-title"><table class="leads">
           <thead><tr><th>From</th><th>To</th><th class="n">Relevant</th><th class="n">Pages</th><th class="n">Harvest</th></tr></thead>
           <tbody>{rows.slice(from, from + 20).map((l) => (
             <tr key={l.from + " " + l.to}><td class="text"><button class="sort" type="button" onClick={() => pick(g.hosts[l.from].host)}>{g.hosts[l.from].host}</button></td>
-              <td class="text"><a href={to(at.crawl, "pages", { host: g.hosts[l.to].host })}>{g.hosts[l.to].host}</a></td><td class="n">{number(l.relevant)}</td><td class="n">{number(l.pages)}</td><td class="n">{percent(l.relevant / l.pages)}</td></tr>
+              <td class="text"><a href={to(at.crawl, "pages", { host: g.hosts[l.to].host })}>{g.hosts[l.to].host}</a></td><td class="n" data-name="Relevant">{number(l.relevant)}</td><td class="n" data-name="Pages">{number(l.pages)}</td><td class="n" data-name="Harvest">{percent(l.relevant / l.pages)}</td></tr>
           ))}</tbody>
         </table></div>}
         {rows.length > 20 && <Pager from={from} n={20} all={rows.length} set={setFrom} what="line" />}

@@ -20,7 +20,7 @@ export function Now({ at, state }) {
     <div class="screen now">
       <h1 class="hidden">How the crawl goes</h1>
       <Figures f={f} crawl={at.crawl} />
-      {f.doubts?.length > 0 && <div class="notice"><strong>{f.doubts_at && f.doubts_at < f.pages ? `The judge had doubts after ${count(f.doubts_at, "page")}.` : "The judge has doubts."}</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
+      {f.doubts?.length > 0 && <div class="notice"><strong>{f.doubts_at && f.doubts_at < f.pages ? `The judge had doubts after ${count(f.doubts_at, "page")}:` : "The judge has doubts:"}</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
       {state.workers > 0 && <Workers crawl={at.crawl} stamp={stamp} now={state.now} />}
       <section class="card wide" aria-labelledby="harvest-title">
         <h2 id="harvest-title">Harvest</h2>
@@ -121,8 +121,8 @@ function Hosts({ crawl, stamp }) {
           </th>
         ))}</tr></thead>
         <tbody>{data?.hosts.map((h) => (
-          <tr key={h.host}>{columns.map(([key, , show]) => (
-            <td key={key} class={key === "host" ? "text" : "n"}>{key === "host" ? <><a href={to(crawl, "pages", { host: h.host })}>{h.host}</a>{h.down && <em class="down"> does not answer</em>} <a class="soft" href={to(crawl, "steer", { place: h.host })} aria-label={`steer ${h.host}`} title="mute or boost it">steer</a></> : show(h)}</td>
+          <tr key={h.host}>{columns.map(([key, name, show]) => (
+            <td key={key} class={key === "host" ? "text" : "n"} data-name={key === "host" ? undefined : name}>{key === "host" ? <><a href={to(crawl, "pages", { host: h.host })}>{h.host}</a>{h.down && <em class="down"> does not answer</em>} <a class="soft" href={to(crawl, "steer", { place: h.host })} aria-label={`steer ${h.host}`} title="mute or boost it">steer</a></> : show(h)}</td>
           ))}</tr>
         ))}</tbody>
       </table></div>

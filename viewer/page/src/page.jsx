@@ -34,7 +34,7 @@ export function Page({ at, state, titled }) {
       <section class="card head">
         <h1><bdi>{p.title || "(no title)"}</bdi></h1>
         <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
-        <p><Relevance of={p} text={relevance} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? "no harvest" : "not relevant"}; relevant from {threshold} on</span></p>
+        <p><Relevance of={p} text={relevance} /> <span class="soft">{!p.label && (p.relevant ? "relevant; " : p.brief ? "no harvest; " : "not relevant; ")}relevant from {threshold} on</span></p>
         <Labels crawl={at.crawl} url={p.url} done={again} closed={state.closed} />
         {p.label && <p class="bar take labelled"><span>{labelled(p)[0].toUpperCase() + labelled(p).slice(1)}, by act {p.act}.</span><button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: p.act }).then(again)}>Undo</button></p>}
         {waits && <p class="bar take labelled" role="status"><span>{labelled({ label: waits.do })[0].toUpperCase() + labelled({ label: waits.do }).slice(1)}{waits.number > 0 && `, by act ${waits.number}`}: it waits until the crawl {state.running ? "takes it in" : "goes on"}.</span>{waits.number > 0 && <button type="button" disabled={!!state.closed} onClick={() => say(at.crawl, { do: "undo", act: waits.number }).then(again)}>Undo</button>}</p>}
@@ -164,8 +164,8 @@ function Way({ p, crawl }) {
       <ol class="way">
         {p.way.map((s, i) => (i >= 4 && i < 4 + cut ? i === 4 && <li key="cut" class="redirect"><button type="button" onClick={() => setWhole(true)}>{count(cut, "step")} between</button></li> : (
           <li key={s.url} class={s.relevant ? "yes" : s.page ? "" : "redirect"}>
-            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>link{s.anchor?.trim() && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && (s.queued === undefined || priority(s.leased) !== priority(s.queued)) && <> ({priority(s.leased)} when it was taken)</>}</p>}
-            {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : "the way before this is not in the log"}</p>}
+            {i > 0 && <p class="step">{p.way[i - 1].failed ? "asked for by http instead" : s.link === "redirect" ? "moved to" : <>{s.meaning}{s.anchor?.trim() && <> <q><bdi>{s.anchor}</bdi></q></>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && (s.queued === undefined || priority(s.leased) !== priority(s.queued)) && <> ({priority(s.leased)} when it was taken)</>}</p>}
+            {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : s.link === "again" ? s.meaning : "the way before this is not in the log"}</p>}
             <p class="stop">
               {i < p.way.length - 1 && s.page ? <a href={to(crawl, "page", { url: s.url })}><bdi>{s.title || s.url}</bdi></a> : <strong><bdi>{s.title || s.url}</bdi></strong>}
               {s.page ? <Relevance of={s} /> : <span class="soft">{s.failed || "a redirect"}</span>}

@@ -85,7 +85,7 @@ export function Steer({ at, state }) {
     <div class="screen">
       <section class="card" aria-labelledby="steer-title">
         <h1 id="steer-title">Steer the crawl</h1>
-        <p class="soft">{closed ? "Nothing can be told to it here, as is said above." : state.running ? "It takes in what you say within a second." : "It does not run: it takes in what you say when it goes on."} Pages are labelled where they are listed, with <kbd>R</kbd> <kbd>I</kbd> <kbd>M</kbd>.</p>
+        <p class="soft">{closed ? "Nothing can be told to it here, as is said above." : state.running ? "It takes in what you say within a second." : "It does not run: it takes in what you say when it goes on."}{!closed && <> Pages are labelled where they are listed, with <kbd>R</kbd> <kbd>I</kbd> <kbd>M</kbd>.</>}</p>
         <fieldset class="steer" disabled={closed} aria-describedby={closed ? "closed" : undefined}>
           <div><h2>Fetching</h2>
             <div class="bar take">{data?.paused
