@@ -43,6 +43,10 @@ const (
 // Other tools know it too.
 const resourceType = "WARC-Resource-Type"
 
+// decodedLength is the field of a response whose body was cut after so many bytes once they were
+// decoded: what the archive has of it in its coding may decode to more.
+const decodedLength = "WARC-Decoded-Length"
+
 // dateFormat is WARC-Date with microseconds, as WARC/1.1 allows.
 const dateFormat = "2006-01-02T15:04:05.000000Z"
 
@@ -158,6 +162,9 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 	}
 	if p.Truncated != "" {
 		r.field("WARC-Truncated", p.Truncated)
+	}
+	if p.Truncated == "length" && isCompressed(p.Header) && len(p.Body) > 0 {
+		r.field(decodedLength, strconv.Itoa(len(p.Body)))
 	}
 	r.field("WARC-Payload-Digest", sha1Digest(p.Raw))
 	r.field("Content-Type", typeResponse)
