@@ -36,19 +36,17 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 		return nil
 	}
 	if kind := first(r.Header, "Content-Type"); kind != "" {
-		if guess := t.unwantedFile(kind, start); guess != "" {
-			return refusedType(r, size, "Content-Type %.100q", kind+", begins as "+guess)
-		}
-		if t.want(kind) || isVague(kind) && t.named(r.URL) {
-			return nil
-		}
-		if t.Look(kind) && (ofAddresses(start) || isWord(kind) && t.newerWord(start)) {
+		guess := t.unwantedFile(kind, start)
+		switch {
+		case guess != "":
+			guess = ", begins as " + guess
+		case t.want(kind), isVague(kind) && t.named(r.URL), t.Look(kind) && (ofAddresses(start) || isWord(kind) && t.newerWord(start)):
 			return nil
 		}
 		if r.Conceal != nil {
 			kind = r.Conceal(kind)
 		}
-		return refusedType(r, size, "Content-Type %.100q", kind)
+		return refusedType(r, size, "Content-Type %.100q"+guess, kind)
 	}
 	if guess := sniff(start); len(start) > 0 && !t.want(guess) && !(isVague(guess) && t.named(r.URL)) {
 		return refusedType(r, size, "no Content-Type, looks like %s", guess)
@@ -77,7 +75,7 @@ func (t Types) want(contentType string) bool {
 // none.
 func (t Types) Look(contentType string) bool {
 	switch mime, _, _ := strings.Cut(contentType, ";"); {
-	case contentType == "" || isPage(contentType):
+	case contentType == "" || isPage(contentType) && t.want(contentType):
 		return true
 	case isWord(contentType):
 		return slices.Contains(t, ".docx") || slices.Contains(t, ".rtf")
