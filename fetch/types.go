@@ -36,16 +36,17 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 		return nil
 	}
 	if kind := first(r.Header, "Content-Type"); kind != "" {
-		if t.want(kind) || isVague(kind) && t.named(r.URL) {
-			return nil
-		}
-		if t.Look(kind) && (ofAddresses(start) || isWord(kind) && t.newerWord(start)) {
+		guess := t.unwantedFile(kind, start)
+		switch {
+		case guess != "":
+			guess = ", begins as " + guess
+		case t.want(kind), isVague(kind) && t.named(r.URL), t.Look(kind) && (ofAddresses(start) || isWord(kind) && t.newerWord(start)):
 			return nil
 		}
 		if r.Conceal != nil {
 			kind = r.Conceal(kind)
 		}
-		return refusedType(r, size, "Content-Type %.100q", kind)
+		return refusedType(r, size, "Content-Type %.100q"+guess, kind)
 	}
 	if guess := sniff(start); len(start) > 0 && !t.want(guess) && !(isVague(guess) && t.named(r.URL)) {
 		return refusedType(r, size, "no Content-Type, looks like %s", guess)
@@ -73,8 +74,41 @@ func (t Types) want(contentType string) bool {
 // Look tells whether a document is known by how it begins, given its Content-Type, which may be
 // none.
 func (t Types) Look(contentType string) bool {
+	switch mime, _, _ := strings.Cut(contentType, ";"); {
+	case contentType == "" || isPage(contentType) && t.want(contentType):
+		return true
+	case isWord(contentType):
+		return slices.Contains(t, ".docx") || slices.Contains(t, ".rtf")
+	default:
+		return strings.EqualFold(strings.TrimSpace(mime), "text/plain") && slices.Contains(t, TextOfAddresses) && !t.want(contentType)
+	}
+}
+
+// isPage tells whether a document is said to be a page in HTML.
+func isPage(contentType string) bool {
 	mime, _, _ := strings.Cut(contentType, ";")
-	return contentType == "" || isWord(contentType) && (slices.Contains(t, ".docx") || slices.Contains(t, ".rtf")) || strings.EqualFold(strings.TrimSpace(mime), "text/plain") && slices.Contains(t, TextOfAddresses) && !t.want(contentType)
+	return slices.Contains(DefaultTypes(), strings.ToLower(strings.TrimSpace(mime)))
+}
+
+// unwantedFile is what a document begins as that is said to be a page in HTML, as programs that
+// hand out files often say of them: "" for a page, and for a file whose kind is asked for.
+func (t Types) unwantedFile(contentType string, start []byte) string {
+	if !isPage(contentType) {
+		return ""
+	}
+	for _, f := range []struct {
+		begin, name string
+		types       []string // that such a file may have
+	}{
+		{"%PDF-", "application/pdf", []string{"application/pdf", "application/x-pdf"}},
+		{"{\\rtf", "application/rtf", []string{"application/rtf", "text/rtf"}},
+		{"PK\x03\x04", "application/zip", []string{"application/zip", "application/epub+zip", "application/vnd.oasis.opendocument.text", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}},
+	} {
+		if bytes.HasPrefix(start, []byte(f.begin)) && !slices.ContainsFunc(f.types, t.want) {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // isWord tells whether a document is said to be of Word in its old form, as which many servers

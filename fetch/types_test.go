@@ -53,6 +53,12 @@ func TestTextOfAddresses(t *testing.T) {
 		{DefaultTypes(), "application/msword", "PK\x03\x04", false},
 		{Types{"application/json"}, "application/vnd.bees+json", "{}", true},
 		{Types{"text/html"}, "application/vnd.bees+json", "{}", false},
+		{DefaultTypes(), "text/html", "%PDF-1.7", false}, // a file that a program hands out
+		{append(DefaultTypes(), "application/pdf"), "Text/HTML; charset=utf-8", "%PDF-1.7", true},
+		{DefaultTypes(), "text/html", "PK\x03\x04", false},
+		{append(DefaultTypes(), "application/epub+zip"), "text/html", "PK\x03\x04", true},
+		{DefaultTypes(), "text/html", "<p>%PDF-", true},
+		{Types{"*/*"}, "text/html", "{\\rtf1", true},
 	} {
 		if err := read(c.types, c.kind, c.sent); (err == nil) != c.want {
 			t.Errorf("%q as %s: %v", c.sent, c.kind, err)

@@ -206,6 +206,19 @@ func TestRender(t *testing.T) {
 			},
 		},
 		{
+			name: "the view before the routes", body: head + `<nav><a href="#/">home</a><a href="#/wax">w</a></nav><main id=m></main><script>
+				const show = () => { m.innerHTML = location.hash.length > 2 ? "<p>about " + location.hash.slice(2) + "</p>" : "<p>" + "news</p><a href=/first>first</a>"; };
+				onhashchange = show; show()</script>`,
+			want: []string{"<p>news</p>", "/first", "<p>about wax</p>"},
+			check: func(t *testing.T, r *web.Rendering) {
+				for _, s := range []string{"<p>news</p>", "<p>about wax</p>"} {
+					if n := strings.Count(string(r.Body), s); n != 1 {
+						t.Errorf("%q is there %d times", s, n)
+					}
+				}
+			},
+		},
+		{
 			name: "addresses of its own", body: head + `<script>history.pushState({}, "", "/own/address"); document.body.append(location.pathname)</script>`,
 			want: []string{"/own/address"},
 		},

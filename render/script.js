@@ -11,6 +11,7 @@ globalThis.waggle ??= (() => {
 	const named = /(load|show)[-_]?more/i;
 	const pressed = new Map(); // control → how often
 	const kept = []; // [route, HTML] of what routes showed
+	let first; // the document before its routes were opened, without shadows
 
 	const visible = e => e.getClientRects().length > 0 && !e.disabled;
 
@@ -56,7 +57,10 @@ globalThis.waggle ??= (() => {
 		return [...list];
 	};
 
-	const open = route => { location.hash = route; };
+	const open = route => {
+		first ??= plain(document.documentElement);
+		location.hash = route;
+	};
 
 	// copy is a node without shadows: what stands in a shadow root stands in its host.
 	const copy = (node, to) => {
@@ -82,15 +86,16 @@ globalThis.waggle ??= (() => {
 		return copy(node, doc);
 	};
 
-	// keep keeps what a route shows, unless another has shown the same.
+	// keep keeps what a route shows, unless another, or the document before, has shown the same.
 	const keep = (route, most) => {
 		const html = document.body ? plain(document.body).innerHTML : "";
-		if (html.length < most && !kept.some(k => k[1] === html)) kept.push([route, html]);
+		const known = html === first?.querySelector("body")?.innerHTML || kept.some(k => k[1] === html);
+		if (html.length < most && !known) kept.push([route, html]);
 	};
 
 	// take is the document as HTML, at most so many characters.
 	const take = (most, moved) => {
-		let root = document.documentElement;
+		let root = first ?? document.documentElement;
 		if (!root) return {html: "", cut: false};
 		const shadows = [...document.querySelectorAll("*")].some(e => e.shadowRoot);
 		if (shadows || kept.length || moved) {

@@ -47,6 +47,10 @@ const resourceType = "WARC-Resource-Type"
 // the document, in which web.Concealed stands for what the server sent.
 const concealedPlaces = "Waggle-Concealed"
 
+// decodedLength is the field of a response whose body was cut after so many bytes once they were
+// decoded: what the archive has of it in its coding may decode to more.
+const decodedLength = "WARC-Decoded-Length"
+
 // dateFormat is WARC-Date with microseconds, as WARC/1.1 allows.
 const dateFormat = "2006-01-02T15:04:05.000000Z"
 
@@ -164,6 +168,9 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 		r.field("WARC-Truncated", p.Truncated)
 	}
 	r.concealed(p.Concealed)
+	if p.Truncated == "length" && isCompressed(p.Header) && len(p.Body) > 0 {
+		r.field(decodedLength, strconv.Itoa(len(p.Body)))
+	}
 	r.field("WARC-Payload-Digest", sha1Digest(p.Raw))
 	r.field("Content-Type", typeResponse)
 	if p.Revisit != nil {

@@ -218,6 +218,30 @@ func TestReadResponseBounds(t *testing.T) {
 	}
 }
 
+// What the archive has of a body in its coding may decode to more than the page was judged by.
+func TestDecodedBodyIsCutWhereItWas(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{})
+	x := pageExchange(t, "https://example.org/long", "")
+	text := strings.Repeat("honey bee ", 10_000)
+	x.Response.Head = append(x.Response.Head, "\r\nContent-Encoding: gzip"...)
+	x.Response.Header["Content-Encoding"] = []string{"gzip"}
+	x.Response.Raw, x.Response.Body, x.Response.Truncated = zip(t, text), []byte(text[:1000]), "length"
+	appendTo(t, a, encode(t, a, x))
+	for rec, err := range Records(paths(t, dir)...) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Type() != "response" {
+			continue
+		}
+		p, err := ReadResponse(rec, 1<<20)
+		if err != nil || !bytes.Equal(p.Body, x.Response.Body) || p.Truncated != "length" {
+			t.Errorf("a body of %d bytes, truncated %q, %v", len(p.Body), p.Truncated, err)
+		}
+	}
+}
+
 func TestVerifyFindsChange(t *testing.T) {
 	dir := t.TempDir()
 	a := newArchive(t, dir, Options{})

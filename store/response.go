@@ -71,6 +71,9 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 	}
 	p.Body = p.Raw
 	if codings := get(p.Header, "Content-Encoding"); codings != "" && len(p.Raw) > 0 {
+		if n, err := strconv.ParseInt(rec.Get(decodedLength), 10, 64); err == nil && n > 0 {
+			limit = min(limit, n)
+		}
 		body, cut := decode(p.Raw, codings, limit)
 		if body != nil {
 			p.Body = body
