@@ -76,9 +76,12 @@ func TestOlderEngine(t *testing.T) {
 	}
 }
 
-// fetched are the pages that the log of a worker has.
+// fetched are the pages that the log of a worker has: none where it was stopped before it began.
 func (c *crew) fetched(name string) (pages []string) {
 	c.Helper()
+	if !collection.At(filepath.Join(c.dir, name)).Begun() {
+		return nil
+	}
 	for e, err := range collection.At(filepath.Join(c.dir, name)).Fetched() {
 		if err != nil {
 			c.Fatal(err)
