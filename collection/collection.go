@@ -81,6 +81,9 @@ func At(dir string) Collection { return Collection{dir} }
 func Open(dir string) (Collection, error) {
 	c := At(dir)
 	if _, err := os.Stat(c.EventLog()); err != nil {
+		if folder.Exists(filepath.Join(dir, "web.yaml")) {
+			return c, noneError{fmt.Errorf("%s is a recorded web and holds no crawl: crawl it first, by waggle web serve %[1]s, and waggle crawl -f with the job that waggle web job %[1]s TOPIC prints", dir)}
+		}
 		return c, noneError{fmt.Errorf("%s holds no crawl: there is no %s", dir, c.EventLog())}
 	}
 	return c, c.checkKinds()

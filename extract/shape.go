@@ -13,11 +13,11 @@ import (
 // mailForm matches addresses of mail.
 const mailForm = `[\w.+-]+@[\w-]+(?:\.[\w-]+)+`
 
-// namesForm matches capitalised words, with short ones in lower case between, and apostrophes
+// namesForm matches capitalised words, and those of scripts without capitals, with short ones in lower case between, and apostrophes
 // before two letters or more: O'Hara and d'Arc, but not the end of Byron's.
 const namesForm = nameWord + `(?:\s+(?:\p{Ll}{1,3}\s+){0,2}(?:\p{Ll}{1,4}['’])?` + nameWord + `)*`
 
-const nameWord = `\p{Lu}(?:[\p{L}.-]|['’]\p{L}{2})*`
+const nameWord = `[\p{Lu}\p{Lo}](?:[\p{L}\p{M}.-]|['’]\p{L}{2})*`
 
 // patterns are regular expressions that say what form the examples of a field have, the
 // narrowest first; none where they have nothing in common.
@@ -209,7 +209,7 @@ func runsPattern(runs []run, literal, loose bool) string {
 // character that none of them has, and neither much shorter nor much longer.
 type likeness struct {
 	kinds       map[byte]bool
-	least, most int // characters
+	least, most int // letters
 	words       int // at most
 	pattern     *regexp.Regexp
 }
@@ -217,7 +217,7 @@ type likeness struct {
 func likenessOf(values []string) likeness {
 	l := likeness{kinds: map[byte]bool{}}
 	for i, v := range values {
-		n := utf8.RuneCountInString(v)
+		n := letters(v)
 		if i == 0 || n < l.least {
 			l.least = n
 		}
@@ -231,6 +231,17 @@ func likenessOf(values []string) likeness {
 		l.pattern = regexp.MustCompile(p[len(p)-1])
 	}
 	return l
+}
+
+// letters is the number of letters that a value takes, or would take: a character of Chinese,
+// Japanese or Korean stands for some three of an alphabet.
+func letters(v string) (n int) {
+	for _, r := range v {
+		if n++; unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			n += 2
+		}
+	}
+	return n
 }
 
 func kindOf(r rune) byte {
@@ -248,7 +259,7 @@ func kindOf(r rune) byte {
 }
 
 func (l likeness) has(v string) bool {
-	n := utf8.RuneCountInString(v)
+	n := letters(v)
 	if n < (l.least+1)/2 || n > 2*l.most || len(strings.Fields(v)) > l.words+2 {
 		return false
 	}

@@ -22,6 +22,8 @@ func TestForms(t *testing.T) {
 		{[]string{"Ada Byron", "Kay Moss"}, "by Bob O'Hara - lab", "Bob O'Hara"},
 		{[]string{"Bob O'Hara", "Kay Moss"}, "Mia D’Angelo's Home Page", "Mia D’Angelo"},
 		{[]string{"Bob O'Hara"}, "ADA BYRON'S HOME PAGE", "ADA BYRON"},
+		{[]string{"Ada Byron", "Kay Moss"}, "李明", "李明"}, // a script without capitals
+		{[]string{"Ada Byron", "Kay Moss"}, "พิมพ์ ใจดี", "พิมพ์ ใจดี"},
 		{[]string{"Jeanne d'Arc"}, "of Guido dell'Acqua: a list", "Guido dell'Acqua"},
 	} {
 		forms := patterns(c.examples)

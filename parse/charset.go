@@ -29,8 +29,8 @@ func Decode(body []byte, label string) (text []byte, name string) { return decod
 // encoding it was in by the Encoding Standard ("utf-8", "windows-1252").
 //
 // In this order it believes: a byte order mark, the Content-Type header, the
-// page's meta element, the bytes when they are valid UTF-8, a statistical
-// guess, windows-1252. What cannot be decoded becomes U+FFFD. The result
+// page's meta element, the bytes when they shift as ISO-2022-JP does or are
+// valid UTF-8, a statistical guess, windows-1252. What cannot be decoded becomes U+FFFD. The result
 // shares memory with body where nothing had to change.
 func decode(body []byte, header string, isHTML bool) (text []byte, name string) {
 	switch {
@@ -45,7 +45,11 @@ func decode(body []byte, header string, isHTML bool) (text []byte, name string) 
 	if name == "" && isHTML {
 		name = prescan(body)
 	}
-	if name == "" && utf8.Valid(wholeRunes(body)) {
+	switch {
+	case name != "":
+	case isISO2022JP(body):
+		name = "iso-2022-jp"
+	case utf8.Valid(wholeRunes(body)):
 		name = "utf-8"
 	}
 	if name == "" {
@@ -187,6 +191,16 @@ func charsetParameter(contentType string) string {
 		rest = rest[:i]
 	}
 	return rest
+}
+
+// isISO2022JP knows Japanese in seven bits, as of mail, by how it shifts to Japanese and back.
+func isISO2022JP(body []byte) bool {
+	at := bytes.Index(body, []byte("\x1b$"))
+	if at < 0 || at+2 >= len(body) || body[at+2] != 'B' && body[at+2] != '@' {
+		return false
+	}
+	back := bytes.Index(body[at:], []byte("\x1b("))
+	return back > 0 && at+back+2 < len(body) && (body[at+back+2] == 'B' || body[at+back+2] == 'J')
 }
 
 // guess tells the encoding by the statistics of the bytes around the first one

@@ -101,6 +101,9 @@ func TestDecodeByLabel(t *testing.T) {
 		{"utf-16be", "\xff\xfea\x00", "a", "utf-16le"},
 		{"klingon-8", "€", "€", "utf-8"},
 		// One U+FFFD for all, so that no script hides in them.
+		{"", "\x1b$B\x46\x7c\x4b\x5c\x1b(B!", "日本!", "iso-2022-jp"},
+		{"", "\x1b$@\x46\x7c\x1b(J", "日", "iso-2022-jp"},
+		{"", "costs \x1b[1m$B", "costs \x1b[1m$B", "utf-8"},
 		{"iso-2022-kr", "caf\xe9 <p>", "\ufffd", "replacement"},
 		{"hz-gb-2312", "~{<:Ky2;NpTZ~}", "\ufffd", "replacement"},
 	} {

@@ -141,6 +141,8 @@ func (e *Engine) Write(src []byte, l document.Limits, w *document.Writer) error 
 		switch {
 		case errors.Is(err, failures.ErrPassword), errors.Is(err, failures.ErrSecurity):
 			return document.ErrLocked
+		case errors.Is(err, failures.ErrFormat):
+			return fmt.Errorf("%w: it has not the form of a PDF", document.ErrDamaged)
 		case strings.Contains(err.Error(), "out of bounds memory access"), strings.Contains(err.Error(), "unreachable"):
 			return fmt.Errorf("%w: it needs more memory than it may, or PDFium failed", document.ErrBounds)
 		}

@@ -62,3 +62,12 @@ func FuzzPDF(f *testing.F) {
 		t.Fatalf("an error of no kind: %v", err)
 	})
 }
+
+// What PDFium cannot make sense of is damaged, in words and without its number.
+func TestDamagedPDF(t *testing.T) {
+	src := pdftest.Page("The waggle dance", "http://a.example/")
+	_, _, err := newReader(t).HTML(document.PDF, src[:len(src)/4], "")
+	if !errors.Is(err, document.ErrDamaged) || err.Error() != document.ErrDamaged.Error()+": it has not the form of a PDF" {
+		t.Errorf("%v", err)
+	}
+}
