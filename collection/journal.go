@@ -109,9 +109,22 @@ func (c Collection) make(x change) error {
 		if info.Size() <= x.Size {
 			return nil
 		}
-		return os.Truncate(from, x.Size)
+		return cutFile(from, x.Size)
 	}
 	return fmt.Errorf("%s holds a change %q, which this version does not know", c.journalFile(), x.Kind)
+}
+
+// cutFile makes a file end at a size, also on the disk.
+func cutFile(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(size)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 func syncFolder(dir string) error {

@@ -141,12 +141,17 @@ func parseMark(path string, mark []byte) (int64, error) {
 }
 
 // cut removes what a write that failed, or a run that was killed, left behind
-// the last whole append.
+// the last whole append. The disk has that before anything is written in its place, lest lines of
+// before come back when the power fails.
 func (l *Log) cut() error {
 	if !l.torn {
 		return nil
 	}
-	if err := l.f.Truncate(l.size); err != nil {
+	err := l.f.Truncate(l.size)
+	if err == nil {
+		err = l.f.Sync()
+	}
+	if err != nil {
 		return fmt.Errorf("event log %s: cutting it back to %d bytes: %w", l.path, l.size, err)
 	}
 	l.torn = false

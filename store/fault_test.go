@@ -230,3 +230,40 @@ func TestCrash(t *testing.T) {
 	}
 	t.Logf("crashed at each of %d operations, by kill and by power failure", total)
 }
+
+// What Open cuts off is off the disk before anything is written in its place: else a power failure could
+// bring records of before back, among those that replaced them.
+func TestCutIsSynced(t *testing.T) {
+	m := newMemory()
+	a, err := Open("dir", Options{Files: m, Mark: StartMark()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks [][]byte
+	for i := range 2 {
+		mark, err := a.Append(encode(t, a, pageExchange(t, fmt.Sprintf("https://example.org/%d", i), "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks = append(marks, mark)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var ops []string
+	m.fail = func(op string) (int, error) {
+		ops = append(ops, op)
+		return 0, nil
+	}
+	if a, err = Open("dir", Options{Files: m, Mark: marks[0]}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(ops, " "); got != "truncate sync" {
+		t.Errorf("opened by: %s", got)
+	}
+	for path, f := range m.files {
+		if len(f.synced) != len(f.data) || int64(len(f.data)) != a.size {
+			t.Errorf("%s: %d bytes, %d on the disk, %d are the archive's", path, len(f.data), len(f.synced), a.size)
+		}
+	}
+}

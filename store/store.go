@@ -305,7 +305,8 @@ func wholeRecords(r *Reader) (end int64) {
 }
 
 // resume opens the marked file for writing at the mark, and drops what lies
-// behind.
+// behind. The disk has that before anything is written in its place: where the power fails, a disk that
+// took later writes first would leave records of before among those that replaced them.
 func (a *Archive) resume(m mark) error {
 	number, size := m.number, m.end
 	a.number, a.size, a.synced = number, size, m.synced
@@ -317,6 +318,9 @@ func (a *Archive) resume(m mark) error {
 		return fmt.Errorf("archive: %w", err)
 	}
 	if err := f.Truncate(size); err != nil {
+		return errors.Join(fmt.Errorf("archive: cutting %s to %d bytes: %w", a.path(number), size, err), f.Close())
+	}
+	if err := f.Sync(); err != nil {
 		return errors.Join(fmt.Errorf("archive: cutting %s to %d bytes: %w", a.path(number), size, err), f.Close())
 	}
 	a.file, a.dirty = f, true
