@@ -77,8 +77,8 @@ func (f *fates) of(u web.URL) (x fate, ok bool) {
 	return x, best < len(rank)
 }
 
-// know tells whether a log names an address.
-func (f *fates) know(u web.URL) bool {
+// knows tells whether a log names an address.
+func (f *fates) knows(u web.URL) bool {
 	_, ok := f.of(u)
 	return ok
 }

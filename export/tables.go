@@ -194,7 +194,7 @@ func linksOf(f *found, fates *fates) (rows []linkRow) {
 	if f.Page != nil {
 		discreet := f.tells()
 		for _, l := range f.Page.Links {
-			if _, twice := at[l.URL]; twice || discreet && !fates.know(l.URL) {
+			if _, twice := at[l.URL]; twice || discreet && !fates.knows(l.URL) {
 				continue
 			}
 			r := row(l.URL)

@@ -103,13 +103,13 @@ func BenchmarkDiscreet(b *testing.B) {
 	all := &keyring{cookies: jar}
 	b.Run("words", func(b *testing.B) {
 		for b.Loop() {
-			newDiscreet(page.URL, all.at(page.URL.Host()), all)
+			newConcealer(page.URL, all.at(page.URL.Host()), all)
 		}
 	})
 	words := all.at(page.URL.Host())
 	b.Run("links", func(b *testing.B) {
 		for b.Loop() {
-			r := web.Response{URL: page.URL, Conceal: newDiscreet(page.URL, words, all).conceal}
+			r := web.Response{URL: page.URL, Conceal: newConcealer(page.URL, words, all).conceal}
 			if got := r.WithoutTelling(page); got.Telling > 0 {
 				b.Fatal(got.Telling)
 			}
@@ -127,7 +127,7 @@ func BenchmarkDiscreet(b *testing.B) {
 		{"binary", fill("%PDF-1.7\n\x00\x01\x02\x80\xff&%+"), 0},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			d := newDiscreet(page.URL, words, all)
+			d := newConcealer(page.URL, words, all)
 			b.SetBytes(int64(len(c.body)))
 			for b.Loop() {
 				if _, n := d.hide(c.body, false); n != c.n {
@@ -151,7 +151,7 @@ func FuzzHide(f *testing.F) {
 	words := inOrder(append(forms("by-hand-4711"), forms("4711")...))
 	all := &keyring{words: wordsByOrigin{"//in.example": forms("kLmNoPqRsTuVwXyZ0123")}}
 	f.Fuzz(func(t *testing.T, body []byte, cut bool) {
-		d := newDiscreet(asked, words, all)
+		d := newConcealer(asked, words, all)
 		out, n := d.hide(body, cut)
 		if n == 0 && string(out) != string(body) || len(out) > len(body)+2*n*len(web.Concealed) {
 			t.Fatalf("%q is kept as %q, with %d places", body, out, n)

@@ -287,20 +287,13 @@ func TestToldInAnyForm(t *testing.T) {
 		token  = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEtbG92ZWxhY2UifQ.c2lnbmF0dXJlLTQ3MTE"
 	)
 	told := ""
-	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
-		c, b, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
+	at := serveRaw(t, func(path string) string {
 		start := "HTTP/1.1 200 hello " + told
-		if r.URL.Path == "/odd" {
+		if path == "/odd" {
 			start = "HELLO " + told
 		}
-		fmt.Fprintf(b, "%s\r\nContent-Type: text/html\r\nX-Told: %s\r\nSet-Cookie: other=fedcba9876543210\r\nContent-Length: 2\r\n\r\nhi", start, told)
-		b.Flush()
-	}), "/")
+		return fmt.Sprintf("%s\r\nContent-Type: text/html\r\nX-Told: %s\r\nSet-Cookie: other=fedcba9876543210\r\nContent-Length: 2\r\n\r\nhi", start, told)
+	})
 	own := fetch.BasicAuth("ada", "correct horse/1&2")
 	own["Cookie"], own["X-Token"] = "id="+cookie, "Bearer "+token
 	own["X-Plain"] = token
@@ -354,16 +347,9 @@ func TestToldInAnyForm(t *testing.T) {
 func TestToldWhereItIsCut(t *testing.T) {
 	const token = "kLmNoPqRsTuVwXyZ0123456789abcdefghij"
 	told := ""
-	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
-		c, b, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		fmt.Fprintf(b, "%s\r\nContent-Length: 2\r\n\r\nhi", told)
-		b.Flush()
-	}), "/")
+	at := serveRaw(t, func(path string) string {
+		return told + "\r\nContent-Length: 2\r\n\r\nhi"
+	})
 	f := direct(t, func(o *fetch.Options) {
 		o.Secrets = map[string]fetch.Secret{at: {"X-Token": token}}
 	})
@@ -376,4 +362,19 @@ func TestToldWhereItIsCut(t *testing.T) {
 			}
 		}
 	}
+}
+
+// serveRaw answers each path with bytes, whether or not they are HTTP, and returns its origin.
+func serveRaw(t *testing.T, answer func(path string) string) (origin string) {
+	t.Helper()
+	return strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		c, b, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		b.WriteString(answer(r.URL.Path))
+		b.Flush()
+	}), "/")
 }

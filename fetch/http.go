@@ -107,7 +107,7 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	}
 
 	to := in.Header.Get("Location")
-	hidden := newDiscreet(u, c.options.answered(own, u, in), own.elsewhere)
+	hidden := newConcealer(u, c.options.answered(own, u, in), own.elsewhere)
 	if hidden != nil {
 		out.Conceal = hidden.conceal
 		hidden.head(in.Header)

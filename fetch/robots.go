@@ -226,3 +226,14 @@ func rulesOf(status int, body []byte) verdict {
 func missing(why string, retryAfter time.Duration) (verdict, time.Duration) {
 	return verdict{missing: why, weight: ruleWeight + len(why)}, max(robotsRetryLife, retryAfter)
 }
+
+// Sitemaps are those that the robots.txt of the host of a response names; none where the request for it failed.
+func Sitemaps(r *web.Response, err error) ([]string, error) {
+	switch {
+	case errors.As(err, new(*web.Failure)):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return r.Sitemaps, nil
+}

@@ -46,7 +46,7 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 		if r.Conceal != nil {
 			kind = r.Conceal(kind)
 		}
-		return refusedType(r, size, "Content-Type %.100q"+guess, kind)
+		return refusedType(r, size, "Content-Type %.100q%s", kind, guess)
 	}
 	if guess := sniff(start); len(start) > 0 && !t.want(guess) && !(isVague(guess) && t.named(r.URL)) {
 		return refusedType(r, size, "no Content-Type, looks like %s", guess)
@@ -54,13 +54,13 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 	return nil
 }
 
-func refusedType(r *web.Response, size int64, format, kind string) *web.Failure {
+func refusedType(r *web.Response, size int64, format string, args ...any) *web.Failure {
 	length := "size unknown"
 	if size >= 0 {
 		length = fmt.Sprintf("%d bytes", size)
 	}
 	return &web.Failure{Reason: web.ReasonType,
-		Detail: fmt.Sprintf("%.200s: status %d, %s, %s", r.URL, r.Status, fmt.Sprintf(format, kind), length)}
+		Detail: fmt.Sprintf("%.200s: status %d, %s, %s", r.URL, r.Status, fmt.Sprintf(format, args...), length)}
 }
 
 // want tells whether a Content-Type is among the types asked for.
@@ -90,25 +90,30 @@ func isPage(contentType string) bool {
 	return slices.Contains(DefaultTypes(), strings.ToLower(strings.TrimSpace(mime)))
 }
 
+// namesOf are what servers call the files of a web.FileType.
+func namesOf(file string) []string {
+	switch file {
+	case "application/pdf":
+		return []string{file, "application/x-pdf"}
+	case "application/rtf":
+		return []string{file, "text/rtf"}
+	case "application/zip":
+		return []string{file, "application/epub+zip", "application/vnd.oasis.opendocument.text", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}
+	}
+	return nil
+}
+
 // unwantedFile is what a document begins as that is said to be a page in HTML, as programs that
 // hand out files often say of them: "" for a page, and for a file whose kind is asked for.
 func (t Types) unwantedFile(contentType string, start []byte) string {
 	if !isPage(contentType) {
 		return ""
 	}
-	for _, f := range []struct {
-		begin, name string
-		types       []string // that such a file may have
-	}{
-		{"%PDF-", "application/pdf", []string{"application/pdf", "application/x-pdf"}},
-		{"{\\rtf", "application/rtf", []string{"application/rtf", "text/rtf"}},
-		{"PK\x03\x04", "application/zip", []string{"application/zip", "application/epub+zip", "application/vnd.oasis.opendocument.text", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}},
-	} {
-		if bytes.HasPrefix(start, []byte(f.begin)) && !slices.ContainsFunc(f.types, t.want) {
-			return f.name
-		}
+	guess := web.FileType(start)
+	if slices.ContainsFunc(namesOf(guess), t.want) {
+		return ""
 	}
-	return ""
+	return guess
 }
 
 // isWord tells whether a document is said to be of Word in its old form, as which many servers
@@ -121,8 +126,13 @@ func isWord(contentType string) bool {
 
 // newerWord tells whether what is said to be of Word begins as a form of it that is wanted.
 func (t Types) newerWord(start []byte) bool {
-	return bytes.HasPrefix(start, []byte("PK\x03\x04")) && slices.Contains(t, ".docx") ||
-		bytes.HasPrefix(start, []byte("{\\rtf")) && slices.Contains(t, ".rtf")
+	switch web.FileType(start) {
+	case "application/zip":
+		return slices.Contains(t, ".docx")
+	case "application/rtf":
+		return slices.Contains(t, ".rtf")
+	}
+	return false
 }
 
 // ofAddresses tells whether a text begins with addresses, one a line.

@@ -64,15 +64,7 @@ func Sitemaps(col collection.Collection) func(ctx context.Context, page web.URL)
 	archived := inArchive{col.Finder()}
 	robots := fetch.NewRobots(fetch.RobotsOptions{Pages: anyPage{}, Files: archived})
 	return func(ctx context.Context, page web.URL) ([]string, error) {
-		r, err := robots.Fetch(ctx, page)
-		var f *web.Failure
-		switch {
-		case errors.As(err, &f):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		}
-		return r.Sitemaps, nil
+		return fetch.Sitemaps(robots.Fetch(ctx, page))
 	}
 }
 

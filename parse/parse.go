@@ -310,7 +310,7 @@ func (p *Parser) Shown(r *web.Response) (src string, isHTML bool, err error) {
 }
 
 func (p *Parser) document(r *web.Response, mediaType, label string) (*Document, error) {
-	if p.opts.Documents == nil || (mediaType == "text/html" || mediaType == "application/xhtml+xml") && !beginsAsFile(r.Body) {
+	if p.opts.Documents == nil || (mediaType == "text/html" || mediaType == "application/xhtml+xml") && web.FileType(r.Body) == "" {
 		return nil, nil
 	}
 	return p.opts.Documents.HTML(r, mediaType, label)
@@ -395,11 +395,6 @@ func beginsAsPage(body []byte) bool {
 		}
 	}
 	return false
-}
-
-// beginsAsFile knows documents that begin as no page in HTML does, whatever their servers call them.
-func beginsAsFile(body []byte) bool {
-	return bytes.HasPrefix(body, []byte("%PDF-")) || bytes.HasPrefix(body, []byte("{\\rtf")) || bytes.HasPrefix(body, []byte("PK\x03\x04"))
 }
 
 // Types are the media types that Parse understands.

@@ -1,7 +1,6 @@
 package revisit
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -133,19 +132,7 @@ func dateOf(t time.Time) web.Date {
 func changesTold(seed uint64, rounds, learning, budget int, sitemap sitemaps) (found, fetched int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	begun := now
-	var known []collection.Known
-	var rates []float64 // of changes a day
-	for i := range 600 {
-		section := i % 6
-		relevance := rng.Float64() * .4
-		if rng.IntN(4) == 0 {
-			relevance = .6 + rng.Float64()*.4
-		}
-		known = append(known, collection.Known{
-			URL: at(fmt.Sprintf("https://a.example/s%d/%d", section, i)), Relevance: relevance, Relevant: relevance >= .5, First: begun, Last: begun,
-		})
-		rates = append(rates, 1./150*math.Pow(30, float64(section)/5)*math.Pow(10, rng.Float64()-.5))
-	}
+	known, rates := sections(rng, begun)
 	changed := make([]time.Time, len(known)) // last
 	for day := 1; day <= rounds; day++ {
 		today := begun.AddDate(0, 0, day)

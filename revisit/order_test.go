@@ -76,20 +76,7 @@ func TestOrderFindsChanges(t *testing.T) {
 func changesFound(seed uint64, rounds, learning int, choose func([]collection.Known, time.Time) []int) (found, fetched int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	begun := now
-	var known []collection.Known
-	var rates []float64 // of changes a day
-	for i := range 600 {
-		section := i % 6
-		relevance := rng.Float64() * .4
-		if rng.IntN(4) == 0 {
-			relevance = .6 + rng.Float64()*.4
-		}
-		known = append(known, collection.Known{
-			URL: at(fmt.Sprintf("https://a.example/s%d/%d", section, i)), Relevance: relevance, Relevant: relevance >= .5, First: begun, Last: begun,
-		})
-		// Sections differ by up to thirty times, pages within one by up to ten times.
-		rates = append(rates, 1./150*math.Pow(30, float64(section)/5)*math.Pow(10, rng.Float64()-.5))
-	}
+	known, rates := sections(rng, begun)
 	changed := make([]bool, len(known)) // since it was seen last
 	for day := 1; day <= rounds; day++ {
 		for i, rate := range rates {
@@ -114,4 +101,21 @@ func changesFound(seed uint64, rounds, learning int, choose func([]collection.Kn
 		}
 	}
 	return found, fetched
+}
+
+// sections are 600 pages of six sections, and how often each page changes in a day.
+func sections(rng *rand.Rand, begun time.Time) (known []collection.Known, rates []float64) {
+	for i := range 600 {
+		section := i % 6
+		relevance := rng.Float64() * .4
+		if rng.IntN(4) == 0 {
+			relevance = .6 + rng.Float64()*.4
+		}
+		known = append(known, collection.Known{
+			URL: at(fmt.Sprintf("https://a.example/s%d/%d", section, i)), Relevance: relevance, Relevant: relevance >= .5, First: begun, Last: begun,
+		})
+		// Sections differ by up to thirty times, pages within one by up to ten times.
+		rates = append(rates, 1./150*math.Pow(30, float64(section)/5)*math.Pow(10, rng.Float64()-.5))
+	}
+	return known, rates
 }

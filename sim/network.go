@@ -145,13 +145,6 @@ func Sitemaps(record Record) func(ctx context.Context, page web.URL) ([]string, 
 	n := newNetwork(record, Options{Types: []string{"*/*"}}, 0, &virtualClock{})
 	return func(ctx context.Context, page web.URL) ([]string, error) {
 		r, _, err := n.fetch(ctx, page)
-		var f *web.Failure
-		switch {
-		case errors.As(err, &f):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		}
-		return r.Sitemaps, nil
+		return fetch.Sitemaps(r, err)
 	}
 }

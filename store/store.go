@@ -317,10 +317,10 @@ func (a *Archive) resume(m mark) error {
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	if err := f.Truncate(size); err != nil {
-		return errors.Join(fmt.Errorf("archive: cutting %s to %d bytes: %w", a.path(number), size, err), f.Close())
+	if err = f.Truncate(size); err == nil {
+		err = f.Sync()
 	}
-	if err := f.Sync(); err != nil {
+	if err != nil {
 		return errors.Join(fmt.Errorf("archive: cutting %s to %d bytes: %w", a.path(number), size, err), f.Close())
 	}
 	a.file, a.dirty = f, true

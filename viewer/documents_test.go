@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -49,15 +48,7 @@ func TestDocumentsAreShown(t *testing.T) {
 		Name: "bees", Seeds: []string{"https://bees.test/"}, Topic: job.Topic{Keywords: []string{"honey bee"}},
 		Fetch: job.Fetch{Workers: 1, Types: []string{"all"}}, Politeness: job.Politeness{Delay: &none},
 	}}
-	c, err := m.Crawl(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Clock = &leapClock{}
-	_, err = c.Run(t.Context())
-	if err = errors.Join(err, m.Close(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	crawlBy(t, m)
 	t.Cleanup(func() {
 		if err := done(); err != nil {
 			t.Error(err)

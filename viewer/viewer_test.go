@@ -71,6 +71,20 @@ func crawled(t *testing.T, s site, seeds ...string) collection.Collection {
 	return crawledBy(t, "bees", "", s, seeds...)
 }
 
+// crawlBy crawls to the end, and closes what that took.
+func crawlBy(t *testing.T, m *job.Maker) {
+	t.Helper()
+	c, err := m.Crawl(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Clock = &leapClock{}
+	_, err = c.Run(t.Context())
+	if err = errors.Join(err, m.Close(), m.Writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // crawledBy crawls a site in a crawl of a name, by a scorer; "" is the default.
 func crawledBy(t *testing.T, name, scorer string, s crawler.Fetcher, seeds ...string) collection.Collection {
 	t.Helper()
@@ -83,15 +97,7 @@ func crawledBy(t *testing.T, name, scorer string, s crawler.Fetcher, seeds ...st
 	m := &job.Maker{Writer: w, Fetcher: s, Job: &job.Job{
 		Name: name, Seeds: seeds, Topic: job.Topic{Keywords: []string{"honey bee"}}, Scorer: job.Scorer{Name: scorer}, Fetch: job.Fetch{Workers: 1}, Politeness: job.Politeness{Delay: &none},
 	}}
-	c, err := m.Crawl(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Clock = &leapClock{}
-	_, err = c.Run(t.Context())
-	if err = errors.Join(err, m.Close(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	crawlBy(t, m)
 	return w.Collection
 }
 

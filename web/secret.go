@@ -1,6 +1,9 @@
 package web
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Tells tells whether an address repeats, in its host or behind it, what lets the user in at the site of the
 // response or at that host, or did so before that was concealed. Addresses are kept in many places.
@@ -15,16 +18,9 @@ func IsConcealed(text string) bool { return strings.Contains(text, Concealed) }
 // WithoutConcealed leaves the links of a page out that repeated what lets the user in, before that was concealed
 // in the document, and counts them in Telling.
 func (p *Page) WithoutConcealed() {
-	kept := p.Links[:0]
-	for _, l := range p.Links {
-		if IsConcealed(l.URL.String()) {
-			p.Telling++
-			continue
-		}
-		kept = append(kept, l)
-	}
-	clear(p.Links[len(kept):])
-	p.Links = kept
+	all := len(p.Links)
+	p.Links = slices.DeleteFunc(p.Links, func(l Link) bool { return IsConcealed(l.URL.String()) })
+	p.Telling += all - len(p.Links)
 }
 
 // WithoutTelling is a page made of the response without the links that repeat what lets the user in, which it

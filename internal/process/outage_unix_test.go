@@ -439,7 +439,7 @@ func TestLeaderKilled(t *testing.T) {
 		s.cmds[i].Wait()
 		// A follower that a moment ago was killed itself may still be taking over what it missed, though it is said
 		// to have all: then there is no majority until the leader is back.
-		if !c.web.awaits(t, (k+1)*share+share/2, 2*c.term) {
+		if !c.web.reaches(t, (k+1)*share+share/2, 2*c.term) {
 			stood++
 		}
 		s.start(i)

@@ -143,13 +143,13 @@ func (w *sitesWeb) reachable() map[string]bool {
 func (w *sitesWeb) await(t *testing.T, n int) {
 	t.Helper()
 	const patience = 3 * time.Minute
-	if !w.awaits(t, n, patience) {
+	if !w.reaches(t, n, patience) {
 		t.Fatalf("%d pages were asked for, and not %d; none for %v", w.requestsSoFar(), n, patience)
 	}
 }
 
-// awaits waits until n pages were asked for, or none was for so long: then it is false.
-func (w *sitesWeb) awaits(t *testing.T, n int, patience time.Duration) bool {
+// reaches waits until n pages were asked for, or none was for so long: then it is false.
+func (w *sitesWeb) reaches(t *testing.T, n int, patience time.Duration) bool {
 	t.Helper()
 	still := false
 	late := time.AfterFunc(patience, func() {

@@ -140,7 +140,7 @@ func verdict(x *event.Explanation) string {
 			s += " " + renderedBy(r)
 		}
 		if x.Concealed > 0 {
-			s += fmt.Sprintf(" It is kept otherwise than it came: “%s” stands in %s of it for what lets the crawl in.", web.Concealed, terminal.Count(x.Concealed, "place"))
+			s += fmt.Sprintf(" In %s of what is kept, “%s” stands in place of a secret.", terminal.Count(x.Concealed, "place"), web.Concealed)
 		}
 		if x.NoBrowser {
 			s += " A browser was to render it and none was to be had, so it is as it was sent."

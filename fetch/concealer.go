@@ -12,9 +12,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// discreet conceals, in what came for an address and in what is made of it, what lets the user in at its site,
+// concealer conceals, in what came for an address and in what is made of it, what lets the user in at its site,
 // and what does so at a host that the text itself names. It is safe for concurrent use.
-type discreet struct {
+type concealer struct {
 	asked web.URL
 	own   *finder  // nil for none
 	all   *keyring // nil for none
@@ -29,9 +29,9 @@ type hostWords struct {
 	*finder
 }
 
-// newDiscreet is for an answer between which and the user so many words are secret; nil where nothing is.
-func newDiscreet(asked web.URL, words []string, all *keyring) *discreet {
-	d := &discreet{asked: asked}
+// newConcealer is for an answer between which and the user so many words are secret; nil where nothing is.
+func newConcealer(asked web.URL, words []string, all *keyring) *concealer {
+	d := &concealer{asked: asked}
 	if words = notIn(asked, words); len(words) > 0 {
 		d.own = newFinder(words)
 	}
@@ -45,13 +45,13 @@ func newDiscreet(asked web.URL, words []string, all *keyring) *discreet {
 }
 
 // conceal is Response.Conceal.
-func (d *discreet) conceal(text string) string {
+func (d *concealer) conceal(text string) string {
 	return replaced(text, d.find(text), web.Concealed)
 }
 
 // head conceals in the head of the answer what lets the user in at hosts that it names. The rest is concealed
 // already; see Options.answered.
-func (d *discreet) head(h http.Header) {
+func (d *concealer) head(h http.Header) {
 	if d.all == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (d *discreet) head(h http.Header) {
 }
 
 // find are the places of secrets in a text, in their order.
-func (d *discreet) find(text string) []span {
+func (d *concealer) find(text string) []span {
 	read := readings(text)
 	var found []span
 	if d.own != nil {
@@ -80,7 +80,7 @@ func (d *discreet) find(text string) []span {
 }
 
 // elsewhere finds what lets the user in at the hosts that a text names; nil for nothing.
-func (d *discreet) elsewhere(text []reading) *finder {
+func (d *concealer) elsewhere(text []reading) *finder {
 	if d.all == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (d *discreet) elsewhere(text []reading) *finder {
 
 // wordsAt are the words of a host that texts of any site are searched for: not what stands in its name or in the
 // address asked for, and no ordinary word, which such a text holds by chance.
-func (d *discreet) wordsAt(name string) []string {
+func (d *concealer) wordsAt(name string) []string {
 	return slices.DeleteFunc(notIn(d.asked, d.all.at(web.Host(name))), func(w string) bool {
 		return isOrdinary(w) || standsIn(name, w)
 	})
@@ -160,7 +160,7 @@ func notIn(asked web.URL, words []string) []string {
 
 // hide puts web.Concealed in the place of secrets in a body that was read, and counts these. All that is made of
 // the response is made of that body. One that came with a content coding is decoded then, and its head says so.
-func (c *client) hide(ctx context.Context, t *timer, d *discreet, in *http.Response, out *web.Response, room *share) error {
+func (c *client) hide(ctx context.Context, t *timer, d *concealer, in *http.Response, out *web.Response, room *share) error {
 	if c.options.Recorded {
 		out.Concealed = bytes.Count(out.Body, []byte(web.Concealed))
 	}
@@ -194,7 +194,7 @@ func (c *client) hide(ctx context.Context, t *timer, d *discreet, in *http.Respo
 
 // hide is a body without secrets, and how many these were. In a text web.Concealed stands in their place; where
 // bytes may count, as in a PDF file, as much of it as there is room for.
-func (d *discreet) hide(body []byte, cut bool) (out []byte, n int) {
+func (d *concealer) hide(body []byte, cut bool) (out []byte, n int) {
 	text := string(body)
 	found := d.find(text)
 	if cut && d.own != nil {
