@@ -245,6 +245,8 @@ drawn() { # CHART CSV COLUMNS STRATEGIES TITLE [FLAGS…]
 	[ ! -e "$csv" ] || "$waggle" lab chart "$csv" --columns "$columns" --strategies "$strategies" --title "$title" "$@" -o "$to"
 }
 table papers-lm10-300 lm10 lm10-bfs auc 300
+# Marginal against Viterbi, and CRF against MEMM.
+for s in lm10-memm lm10-crf memm crf; do table papers-lm10-pairs-$s lm10 $s auc 300; done
 table papers-bpm09-300 bpm09 bpm09-best-first-both auc 300
 table papers-bpm09-1000 bpm09 bpm09-best-first-both hits 1000
 table papers-cps02-300 cps02 best-first-page judged-loss 300
@@ -285,8 +287,10 @@ table papers-bpm09-pairs-1000 bpm09 bpm09-hmm hits 1000
 table papers-htt14-auc htt14 htt14-hmm2 auc 300
 table papers-cps02-hits-300 cps02 best-first-page hits 300
 table papers-control control lm10-bfs auc 300
-for w in departments campus manuals; do table papers-control-$w control lm10-bfs auc 300 $w; done
 table papers-control-hits control-hits lm10-bfs auc 300
+for w in departments campus manuals; do
+	for l in control control-hits; do table papers-$l-$w $l lm10-bfs auc 300 $w; done
+done
 for w in trail plain crowd; do
 	made trail papers-$w.csv awk -f "$here/papers.awk" -v base=lm10-bfs -v measure=hits -v pages=300 -v only=$w trail/values.csv
 done
