@@ -27,6 +27,7 @@ type Dump struct {
 //
 //	structure.rdf.u8
 //	<Topic r:id="Top/Arts/Music">
+//	  <d:Description>…</d:Description>             of the topic itself
 //	  <narrow r:resource="Top/Arts/Music/Folk"/>   also narrow1, narrow2: display groups
 //	  <symbolic r:resource="Songs:Top/Arts/…"/>    also related, altlang, letterbar …:
 //	</Topic>                                       cross-links, no part of the tree
@@ -59,6 +60,12 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, e
 					m.topic(path)
 				}
 				return nil
+			},
+			about: func(path, text string) error {
+				if !m.wanted(path) {
+					return nil
+				}
+				return m.out.Write(Example{Topic: path, Description: text})
 			},
 			narrow: func(from, to string) error {
 				switch {
@@ -145,6 +152,7 @@ func dumpPath(name string) (string, error) {
 // given the place.
 type handlers struct {
 	topic  func(path string) error
+	about  func(path, text string) error // may be nil, as narrow and page
 	narrow func(from, to string) error
 	page   func(topic string, e Example) error
 }
@@ -162,7 +170,7 @@ func readDump(d Dump, m *importer, h handlers) error {
 	}
 	for {
 		// Only in these elements does text mean anything.
-		s.keep = len(r.open) == 3 && r.open[1].name == "ExternalPage"
+		s.keep = len(r.open) == 3 && (r.open[1].name == "ExternalPage" || r.open[2].name == "Description")
 		written := len(r.open) == 3 && (r.open[2].name == "Title" || r.open[2].name == "Description")
 		t, err := s.next()
 		switch {
@@ -210,11 +218,11 @@ type records struct {
 	handlers
 	open  []element // from RDF inwards
 	topic string    // of the Topic that is open
-	// page is the ExternalPage that is open, and about its topic.
-	page  Example
-	about string
-	long  bool   // its tag was too long
-	note  string // of a title or a description, what stands before markup
+	// page is the ExternalPage that is open, and of its topic.
+	page Example
+	of   string
+	long bool   // its tag was too long
+	note string // of a title or a description, what stands before markup
 
 	leaveOut func(why error)
 }
@@ -241,7 +249,7 @@ func (r *records) begin(t tag) (err error) {
 		}
 		err = r.handlers.topic(r.topic)
 	case len(r.open) == 2 && t.name == "ExternalPage":
-		r.page, r.about, r.long = Example{Source: t.ref}, "", t.long
+		r.page, r.of, r.long = Example{Source: t.ref}, "", t.long
 		if t.long {
 			r.leaveOut(errLongTag)
 		}
@@ -269,7 +277,7 @@ func (r *records) end(t tag) (err error) {
 	case len(r.open) == 1:
 		r.ended = true
 	case len(r.open) == 2 && t.name == "ExternalPage" && r.handlers.page != nil && !r.long:
-		err = r.handlers.page(r.about, r.page)
+		err = r.handlers.page(r.of, r.page)
 	case len(r.open) == 3 && r.open[1].name == "ExternalPage" && !t.empty:
 		switch t.name {
 		case "Title":
@@ -277,7 +285,11 @@ func (r *records) end(t tag) (err error) {
 		case "Description":
 			r.page.Description = plain(r.note+t.text, maxText)
 		case "topic":
-			r.about = t.text
+			r.of = t.text
+		}
+	case len(r.open) == 3 && r.open[1].name == "Topic" && t.name == "Description" && r.handlers.about != nil && r.topic != "":
+		if text := plain(htmlTag.ReplaceAllString(r.note+t.text, " "), maxText); text != "" {
+			err = r.handlers.about(r.topic, text)
 		}
 	}
 	r.open = r.open[:len(r.open)-1]
@@ -387,6 +399,9 @@ const (
 	longTag = 1 << 20  // of a tag that is passed over
 	maxKeep = 64 << 10 // text beyond it is dropped
 )
+
+// htmlTag is the escaped markup of what editors wrote of a topic.
+var htmlTag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
 
 var encodingForm = regexp.MustCompile(`encoding\s*=\s*["']([^"']*)["']`)
 
