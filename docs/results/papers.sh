@@ -35,7 +35,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
 [ $# -le 1 ] || { echo "papers.sh: give one folder for the results, or none" >&2; exit 2; }
-every="lm10 lm10-data trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs cps02-study vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics apprentice apprentice-repeats apprentice-topic paths paths-departments paths-many paths-manuals paths-manuals-adaptive paths-trails"
+every="lm10 lm10-data trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs cps02-study vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen clusters bpm09-long classics apprentice apprentice-repeats apprentice-topic paths paths-departments paths-many paths-manuals paths-manuals-adaptive paths-trails"
 labs=${LABS:-$every}
 for l in $labs; do
 	case " none flagship-all $every " in
@@ -323,6 +323,7 @@ for l in variants chosen; do
 	table papers-$l $l crf auc 300
 	for s in memm hmm; do table papers-$l-$s $l $s auc 300; done
 done
+table papers-clusters clusters hmm auc 300
 for s in hmm2 lm10-crf; do table papers-variants-$s variants $s auc 300; done
 for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
 table papers-bpm09-long-of-bound bpm09-long bpm09-best-first-both of-bound 10000
