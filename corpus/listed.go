@@ -28,9 +28,10 @@ type Listed struct {
 
 // ListedTopic is a topic of a directory.
 type ListedTopic struct {
-	Name     string
-	Keywords []string
-	Pages    []ListedPage
+	Name        string
+	Keywords    []string
+	Description string // what editors wrote of it
+	Pages       []ListedPage
 }
 
 // ListedPage is a page that a directory lists, with what editors wrote of it.
@@ -134,14 +135,17 @@ func (t *ListedTopic) topic(shown []listedAt) Topic {
 	out := Topic{Name: t.Name, Keywords: t.Keywords}
 	var text []string
 	size := 0
+	add := func(s string) {
+		if s != "" && !slices.Contains(text, s) && size+len(s) <= mostText {
+			text = append(text, s)
+			size += len(s) + len(". ")
+		}
+	}
+	add(t.Description)
 	for _, p := range shown {
 		out.Seeds = append(out.Seeds, p.at)
-		for _, s := range []string{p.Title, p.Description} {
-			if s != "" && !slices.Contains(text, s) && size+len(s) <= mostText {
-				text = append(text, s)
-				size += len(s) + len(". ")
-			}
-		}
+		add(p.Title)
+		add(p.Description)
 	}
 	out.Examples = slices.Clone(out.Seeds)
 	out.Description = strings.Join(text, ". ")

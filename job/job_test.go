@@ -226,6 +226,8 @@ func TestErrors(t *testing.T) {
 		{"scorer: {turns: many}", `job.yaml:1: unknown key "turns"; ` + "`waggle crawl"},
 		{"scorer: {name: waggle, set: {turns: [8]}}", "job.yaml:1: turns: a number is wanted, and not a list"},
 		{"topic: {keywords: [x], want: [documents]}", "job.yaml:1: want: text is wanted, and not a list"},
+		{"name: a\nscorer: lm10-crf", `job.yaml:2: scorer: keys with values are wanted, and not "lm10-crf": write scorer: {name: lm10-crf}`},
+		{"budget: 5", `job.yaml:1: budget: keys with values are wanted, and not "5": write budget: {key: value}`},
 		{"topic: {want: {a: b}}", "job.yaml:1: want: text is wanted, and not a mapping"},
 		{"scorer: {name: wagle}", `no scorer is called "wagle"; near names: waggle; there are: breadth-first`},
 		{"scorer: {name: shark-search-0.8, set: {gama: 0.5}}", `job.yaml:1: shark-search-0.8 has no setting "gama"; near names: gamma`},

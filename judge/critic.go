@@ -53,6 +53,8 @@ type Record struct {
 	Trained    string        `json:"trained_on,omitempty"` // for people
 	// Examples are some of each class, by class, see KeepExamples.
 	Examples []ClassExample `json:"examples,omitempty"`
+	// Topics are what editors wrote of classes and of topics above them, by path.
+	Topics []TopicText `json:"topics,omitempty"`
 }
 
 // HeldOutResult is how a critic did on pages that were held out: it had learned from

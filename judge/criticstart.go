@@ -16,6 +16,7 @@ import (
 const (
 	classExamples  = 30   // of a class, drawn by a hash of their addresses
 	exampleText    = 300  // bytes of a title or a description
+	topicText      = 1000 // bytes of what is said of a topic
 	startAddresses = 30   // of a topic
 	startText      = 2000 // bytes of a description
 )
@@ -29,17 +30,32 @@ type ClassExample struct {
 	Description string `json:"description,omitempty"`
 }
 
+// TopicText is what editors wrote of a topic.
+type TopicText struct {
+	Path string `json:"path"`
+	Text string `json:"text"`
+}
+
 // KeepExamples puts into the record up to 30 examples of each class that are addresses,
-// so that crawls can begin with them. The same examples in any order are kept alike.
+// and what is said of topics themselves, so that crawls can begin with them. The same
+// examples in any order are kept alike.
 func (c *Critic) KeepExamples(all iter.Seq[taxonomy.Example]) {
 	of := make([][]ClassExample, len(c.Record.Classes))
+	c.Record.Topics = nil
 	for e := range all {
+		if e.Source == "" && e.Description != "" && c.covered(e.Topic) {
+			c.Record.Topics = append(c.Record.Topics, TopicText{e.Topic, shortened(e.Description, topicText)})
+		}
 		class, known := slices.BinarySearch(c.Record.Classes, e.Topic)
 		if _, file := e.File(); !known || file || e.Source == "" {
 			continue
 		}
 		of[class] = append(of[class], ClassExample{class, e.Source, shortened(e.Title, exampleText), shortened(e.Description, exampleText)})
 	}
+	slices.SortFunc(c.Record.Topics, func(a, b TopicText) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
+	})
+	c.Record.Topics = slices.CompactFunc(c.Record.Topics, func(a, b TopicText) bool { return a.Path == b.Path })
 	c.Record.Examples = nil
 	for _, list := range of {
 		slices.SortFunc(list, func(a, b ClassExample) int {
@@ -50,11 +66,21 @@ func (c *Critic) KeepExamples(all iter.Seq[taxonomy.Example]) {
 	}
 }
 
+// covered tells whether a topic is a class, or has one below it.
+func (c *Critic) covered(topic string) bool {
+	classes := c.Record.Classes
+	if _, is := slices.BinarySearch(classes, topic); is {
+		return true
+	}
+	below, _ := slices.BinarySearch(classes, strings.TrimSuffix(topic, "/")+"/")
+	return below < len(classes) && taxonomy.Covers(topic, classes[below])
+}
+
 // Start is what a crawl for topics of a taxonomy can begin with.
 type Start struct {
 	Addresses   []string // of example pages, at most 30, in turn from each class
 	Keywords    []string // the names on the paths of the topics
-	Description string   // titles and descriptions of the examples
+	Description string   // what editors wrote of the topics, and titles and descriptions of the examples
 }
 
 // Start is what is known of the topics in focus. The error is that of Focus. A critic
@@ -68,8 +94,12 @@ func (c *Critic) Start(focus []string) (s Start, err error) {
 	if err != nil {
 		return s, err
 	}
+	var words []string
 	for _, topic := range focus {
 		path, _ := taxonomy.Clean(topic) // Focus has
+		if i, said := slices.BinarySearchFunc(c.Record.Topics, path, func(t TopicText, path string) int { return cmp.Compare(t.Path, path) }); said {
+			words = append(words, c.Record.Topics[i].Text)
+		}
 		for _, name := range taxonomy.Keywords(path) {
 			if !slices.Contains(s.Keywords, name) {
 				s.Keywords = append(s.Keywords, name)
@@ -82,7 +112,6 @@ func (c *Critic) Start(focus []string) (s Start, err error) {
 			of[e.Class] = append(of[e.Class], e)
 		}
 	}
-	var words []string
 	for turn := range classExamples {
 		for _, list := range of {
 			if turn >= len(list) || len(s.Addresses) == startAddresses {
@@ -97,8 +126,23 @@ func (c *Critic) Start(focus []string) (s Start, err error) {
 			}
 		}
 	}
-	s.Description = shortened(strings.Join(words, ". "), startText)
+	s.Description = shortened(sentences(words), startText)
 	return s, nil
+}
+
+// sentences joins texts, of which some end with a point.
+func sentences(texts []string) string {
+	var b strings.Builder
+	for i, t := range texts {
+		if i > 0 {
+			if !strings.HasSuffix(texts[i-1], ".") {
+				b.WriteByte('.')
+			}
+			b.WriteByte(' ')
+		}
+		b.WriteString(t)
+	}
+	return b.String()
 }
 
 // shortened is a text of at most n bytes, cut before a word.

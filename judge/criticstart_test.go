@@ -40,6 +40,9 @@ func TestCriticStart(t *testing.T) {
 		{Topic: "/Steel", Source: "http://steel.test/1", Title: "Steel"},
 		{Topic: "/Unknown", Source: "http://unknown.test/"},
 		{Topic: "/Arts"},
+		{Topic: "/Arts", Description: "All that is played."},
+		{Topic: "/Arts/Folk_music", Description: "Songs of old."},
+		{Topic: "/Arts/Folk", Description: "A topic that was folded."},
 	}
 	for i := range 100 {
 		all = append(all, taxonomy.Example{Topic: "/Arts/Jazz", Source: fmt.Sprintf("http://jazz.test/more/%d", i), Description: strings.Repeat("word ", 100)})
@@ -69,8 +72,11 @@ func TestCriticStart(t *testing.T) {
 		if got := fmt.Sprint(folk.Addresses, folk.Keywords); got != "[http://folk.test/1 http://folk.test/2] [Arts Folk music]" {
 			t.Errorf("folk music starts with %s", got)
 		}
-		if folk.Description != "Songs. Old songs" && folk.Description != "Songs" {
+		if folk.Description != "Songs of old. Songs. Old songs" && folk.Description != "Songs of old. Songs" {
 			t.Errorf("its description is %q", folk.Description)
+		}
+		if !strings.HasPrefix(s.Description, "All that is played. ") || len(c.Record.Topics) != 2 {
+			t.Errorf("music starts with %q, of %v", s.Description, c.Record.Topics)
 		}
 	}
 	s := starts[0]

@@ -85,12 +85,19 @@ func listedTopics(file string) ([]corpus.ListedTopic, error) {
 	}
 	defer in.Close()
 	var out []corpus.ListedTopic
-	of := map[string]int{} // path → index of out
+	of := map[string]int{}       // path → index of out
+	about := map[string]string{} // path → what editors wrote of it
 	for e, err := range taxonomy.Read(in, file) {
 		if err != nil {
 			return nil, err
 		}
-		if _, local := e.File(); local || e.Source == "" || e.Topic == "/" {
+		if _, local := e.File(); local || e.Topic == "/" {
+			continue
+		}
+		if e.Source == "" {
+			if e.Description != "" {
+				about[e.Topic] = e.Description
+			}
 			continue
 		}
 		i, known := of[e.Topic]
@@ -102,6 +109,9 @@ func listedTopics(file string) ([]corpus.ListedTopic, error) {
 			})
 		}
 		out[i].Pages = append(out[i].Pages, corpus.ListedPage{Address: e.Source, Title: e.Title, Description: e.Description})
+	}
+	for path, i := range of {
+		out[i].Description = about[path]
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s has no topic with an example that has an address", file)

@@ -35,7 +35,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
 [ $# -le 1 ] || { echo "papers.sh: give one folder for the results, or none" >&2; exit 2; }
-every="lm10 lm10-data trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics apprentice apprentice-repeats apprentice-topic paths paths-departments paths-many paths-manuals paths-manuals-adaptive paths-trails"
+every="lm10 lm10-data trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs cps02-study vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics apprentice apprentice-repeats apprentice-topic paths paths-departments paths-many paths-manuals paths-manuals-adaptive paths-trails"
 labs=${LABS:-$every}
 for l in $labs; do
 	case " none flagship-all $every " in
@@ -94,10 +94,11 @@ lab() { # NAME
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
 	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/; /^ *# The recall crawler/,$d' ;;
 	classics | flagship-all | apprentice* | paths) base=$1 ;;
-	paths-* | lm10-data)
+	paths-* | lm10-data | cps02-study)
 		[ ! -e "$1.txt" ] || return 0
 		case $1 in
 		lm10-data) webs "$here/papers-lm10.yaml" ;;
+		cps02-study) for t in $studied; do web "${t%/*}"; done ;;
 		paths-manuals*) web manuals ;;
 		paths-trails) web trails ;;
 		*) web departments ;;
@@ -142,9 +143,33 @@ timed() { # FILE COMMAND…
 	return $status
 }
 
-# printing prints tables that are of no lab: of labelled paths, and of what teaches (this needs Go).
+# study crawls a topic best first by the page, and tells what stands around its links.
+study() { # WEB TOPIC
+	pages=3000 at=cps02-study/$1/$2
+	[ "$1" != departments ] || pages=1500
+	rm -rf "$at"
+	mkdir -p "$at"
+	"$waggle" web job "webs/$1" "$2" -n $pages >"$at/job.yaml"
+	"$waggle" web serve "webs/$1" --listen 127.0.0.1:0 >"$at/serve.txt" 2>&1 &
+	server=$!
+	until through=$(sed -n 's/.* on \(http:[^ ]*\)$/\1/p' "$at/serve.txt") && [ -n "$through" ]; do
+		kill -0 $server || exit 1
+		sleep 0.2
+	done
+	crawled=0
+	"$waggle" crawl -f "$at/job.yaml" -o "$at/crawl" --scorer best-first-page --workers 1 --through "$through" >&2 || crawled=$?
+	kill $server
+	wait $server || :
+	[ $crawled = 0 ] || exit $crawled
+	echo "$1, $2"
+	"$waggle" train apprentice "$at/crawl" --scorer cps02-apprentice --study "$at/study"
+}
+studied="departments/course departments/faculty departments/student campus/databases campus/statistics campus/publication-pages manuals/encryption manuals/sql-queries"
+
+# printing prints tables that are of no lab: of labelled paths, of links, and of what teaches (this needs Go).
 printing() { # NAME
 	case $1 in
+	cps02-study) for t in $studied; do study "${t%/*}" "${t#*/}"; done ;;
 	lm10-data)
 		cp "$here/papers-lm10.yaml" lab-lm10-data.yaml
 		(cd "$here/../.." && LAB="$work/lab-lm10-data.yaml" go test ./lab -run '^$' -bench TrainingData -benchtime 1x -timeout 0)
@@ -245,6 +270,8 @@ drawn() { # CHART CSV COLUMNS STRATEGIES TITLE [FLAGS…]
 	[ ! -e "$csv" ] || "$waggle" lab chart "$csv" --columns "$columns" --strategies "$strategies" --title "$title" "$@" -o "$to"
 }
 table papers-lm10-300 lm10 lm10-bfs auc 300
+# Marginal against Viterbi, and CRF against MEMM.
+for s in lm10-memm lm10-crf memm crf; do table papers-lm10-pairs-$s lm10 $s auc 300; done
 table papers-bpm09-300 bpm09 bpm09-best-first-both auc 300
 table papers-bpm09-1000 bpm09 bpm09-best-first-both hits 1000
 table papers-cps02-300 cps02 best-first-page judged-loss 300
@@ -285,8 +312,10 @@ table papers-bpm09-pairs-1000 bpm09 bpm09-hmm hits 1000
 table papers-htt14-auc htt14 htt14-hmm2 auc 300
 table papers-cps02-hits-300 cps02 best-first-page hits 300
 table papers-control control lm10-bfs auc 300
-for w in departments campus manuals; do table papers-control-$w control lm10-bfs auc 300 $w; done
 table papers-control-hits control-hits lm10-bfs auc 300
+for w in departments campus manuals; do
+	for l in control control-hits; do table papers-$l-$w $l lm10-bfs auc 300 $w; done
+done
 for w in trail plain crowd; do
 	made trail papers-$w.csv awk -f "$here/papers.awk" -v base=lm10-bfs -v measure=hits -v pages=300 -v only=$w trail/values.csv
 done
@@ -296,6 +325,7 @@ for l in variants chosen; do
 done
 for s in hmm2 lm10-crf; do table papers-variants-$s variants $s auc 300; done
 for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
+table papers-bpm09-long-of-bound bpm09-long bpm09-best-first-both of-bound 10000
 made lm10 papers-lm10-mesh.csv awk -F, -v OFS=, 'NR == 1 || $6 % 50 == 0 && $3 ~ /^(lm10-)?(bfs|hmm|crf|memm)(-viterbi|-words|-similarity)?$/ { print $1, $3, $6, $7, $8, $9, $10, $11 }' lm10/surface.csv
 made lm10 papers-lm10-sigma-curve.csv awk -f "$here/papers-budgets.awk" -v measure=sigma lm10/values.csv
 # What taught each model and what training chose, of the first repeat: K of X-means too. Cells of an
@@ -324,6 +354,32 @@ if [ -e lm10-data.txt ]; then
 			n = split("departments campus manuals", order, " ")
 			for (i = 1; i <= n; i++) { w = order[i]; print "| " w, parts[w], range("targets", w), range("found", w), range("pages", w), range("sequences", w), range("seeds", w) " |" }
 		}' lm10-data.txt >lm10-data.md
+fi
+# listed makes a CSV file of a table of a file of Markdown.
+listed() { # CSV FILE N
+	[ ! -e "$2" ] || awk -v n="$3" '
+		/^\|/ && !inside { t++ }
+		{ inside = /^\|/ }
+		inside && t == n && !/^\|[-:|]*$/ {
+			sub(/^\| */, ""); sub(/ *\|$/, "")
+			k = split($0, cell, / *\| */)
+			for (i = 1; i <= k; i++) printf "%s%s", cell[i] ~ /,/ ? "\"" cell[i] "\"" : cell[i], i < k ? "," : "\n"
+		}' "$2" >"$out/$1.csv"
+}
+listed papers-vs05-teach paths-departments.txt 1
+listed papers-vs05-names paths-departments.txt 2
+listed papers-vs05-names-many paths-many.txt 2
+listed papers-vs05-first-goal paths-departments.txt 3
+listed papers-vs05-claims paths-departments.txt 4
+if [ -e cps02-study.txt ]; then
+	for f in accuracy offsets frontier; do
+		for t in $studied; do
+			[ "$t" != "${studied%% *}" ] || sed -n '1s/^/web,topic,/p' "cps02-study/$t/study/$f.csv"
+			sed "1d; s|^|${t%/*},${t#*/},|" "cps02-study/$t/study/$f.csv"
+		done >"$out/papers-cps02-study-$f.csv"
+	done
+	for f in accuracy frontier tags; do cp cps02-study/campus/databases/study/$f.svg "$out/plots/apprentice-databases-$f.svg"; done
+	for f in gain rate; do cp cps02-study/departments/student/study/$f.svg "$out/plots/apprentice-student-$f.svg"; done
 fi
 if told vs05; then models vs05 vs05-pathlearner sites,pages,targets,sequences,words >"$out/papers-vs05-training.csv"; fi
 bpm09=bpm09-best-first-both,bpm09-best-first-page,bpm09-best-first-anchor,bpm09-hmm,bpm09-hmm-centroid-page,bpm09-hmm-centroid-both
@@ -387,7 +443,11 @@ for l in $every flagship-all; do
 	if [ -e "$l/values.csv" ]; then
 		made_by "$l"
 	elif [ -e "$l.txt" ]; then
-		case $l in lm10-data) what="BenchmarkTrainingData of lab" ;; *) what="waggle lab paths" ;; esac
+		case $l in
+		lm10-data) what="BenchmarkTrainingData of lab" ;;
+		cps02-study) what="waggle train apprentice" ;;
+		*) what="waggle lab paths" ;;
+		esac
 		echo "$l,$what,$(cat "$l.revision"),,,,,$(awk '{ s += $1 } END { printf "%.0f", s }' "$l.seconds"),program"
 	else
 		grep "^$l," "$out/papers-labs.csv" 2>/dev/null || :

@@ -83,9 +83,7 @@ func empty(n *yaml.Node) *yaml.Node {
 // fraction finds a number with a fraction where a whole one is read into t: the decoder
 // cuts the fraction off silently. What types read themselves is not looked at.
 func fraction(n *yaml.Node, t reflect.Type) *yaml.Node {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = elem(t)
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()) {
 		return nil
 	}
@@ -139,6 +137,14 @@ func valueType(t reflect.Type, key string) reflect.Type {
 		}
 	}
 	return nil
+}
+
+// elem is the type that a pointer is to, or the type itself.
+func elem(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }
 
 // explain says what the decoder found, in the words of a user's file.
@@ -212,7 +218,11 @@ func (f *File) wanted(line int, kind, value, typ string) string {
 	case typ == "string":
 		return fmt.Sprintf("%stext is wanted, and not %s", prefix, is)
 	}
-	return fmt.Sprintf("%skeys with values are wanted, and not %s: write %s{key: value}", prefix, is, prefix)
+	form := "{key: value}"
+	if t := valueType(elem(f.into), key); n != nil && n.Kind == yaml.ScalarNode && t != nil && elem(t).Kind() == reflect.Struct && valueType(elem(t), "name") != nil {
+		form = "{name: " + value + "}"
+	}
+	return fmt.Sprintf("%skeys with values are wanted, and not %s: write %s%s", prefix, is, prefix, form)
 }
 
 // misread is a value that the decoder did not take.

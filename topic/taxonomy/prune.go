@@ -66,6 +66,8 @@ var ErrOneClass = errors.New("every example was folded into the root: lower -k, 
 //     those of its own Other if it is an inner topic;
 //  3. of a class with more than Cap examples, Cap are drawn.
 //
+// What editors wrote of a topic is kept where the topic is.
+//
 // The paper counts 144,859 examples in 482 classes afterwards, 259 more than
 // 482 times its cap: it cannot have been kept everywhere there. Here it is.
 //
@@ -118,6 +120,9 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	}
 	if len(limit) > 0 {
 		err := each(open, name, func(e Example) error {
+			if e.Source == "" {
+				return nil
+			}
 			if d := limit[classOf[e.Topic].Path]; d != nil {
 				d.add(lot(o.Seed, e), o.Cap)
 			}
@@ -133,7 +138,14 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	out := NewWriter(w, fmt.Sprintf("pruned: k=%d cap=%d seed=%d; %d classes of %d topics, %d of %d examples",
 		o.K, o.Cap, o.Seed, len(classes), p.Topics, p.Kept, p.Examples))
 	err = each(open, name, func(e Example) error {
-		e.Topic = classOf[e.Topic].Path
+		class := classOf[e.Topic].Path
+		if e.Source == "" {
+			if e.Description == "" || !Covers(e.Topic, class) {
+				return nil // nothing is said of it, or it was folded
+			}
+			return out.Write(e)
+		}
+		e.Topic = class
 		if d := limit[e.Topic]; d != nil && !d.take(lot(o.Seed, e)) {
 			return nil
 		}
@@ -152,7 +164,7 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	return p, nil
 }
 
-// each reads a taxonomy and calls do with its examples.
+// each reads a taxonomy and calls do with its lines.
 func each(open func() (io.ReadCloser, error), name string, do func(Example) error) error {
 	in, err := open()
 	if err != nil {
@@ -162,9 +174,6 @@ func each(open func() (io.ReadCloser, error), name string, do func(Example) erro
 	for e, err := range Read(in, name) {
 		if err != nil {
 			return err
-		}
-		if e.Source == "" {
-			continue
 		}
 		if err := do(e); err != nil {
 			return err

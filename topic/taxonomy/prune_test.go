@@ -16,6 +16,32 @@ import (
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 )
 
+// What editors wrote of a topic stays where the topic stays, an inner one too, and goes
+// where it is folded.
+func TestPruneKeepsWhatIsSaid(t *testing.T) {
+	in := head + "/A\t\t\tAll of A\n/A/B\t\t\tAll of B\n/A/Oth\t\t\tAll of C\n/A/Oth\thttp://c.example/\n"
+	for i := range 3 {
+		in += fmt.Sprintf("/A/B\thttp://b.example/%d\n/D\thttp://d.example/%d\n", i, i)
+	}
+	var out bytes.Buffer
+	_, err := taxonomy.Prune(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(in)), nil }, "a.tax", &out, taxonomy.Pruning{K: 2, Cap: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for e, err := range taxonomy.Read(&out, "classes.tax") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Source == "" {
+			said = append(said, e.Topic+": "+e.Description)
+		}
+	}
+	if want := []string{"/A: All of A", "/A/B: All of B"}; !slices.Equal(said, want) {
+		t.Errorf("%q is said, not %q", said, want)
+	}
+}
+
 // The steps of section 3.1 on small trees: k = 3, no cap.
 func TestPrune(t *testing.T) {
 	for name, c := range map[string]struct{ in, want map[string]int }{

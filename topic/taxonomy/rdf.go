@@ -8,7 +8,6 @@ import (
 	"html"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,6 +26,7 @@ type Dump struct {
 //
 //	structure.rdf.u8
 //	<Topic r:id="Top/Arts/Music">
+//	  <d:Description>…</d:Description>             of the topic itself
 //	  <narrow r:resource="Top/Arts/Music/Folk"/>   also narrow1, narrow2: display groups
 //	  <symbolic r:resource="Songs:Top/Arts/…"/>    also related, altlang, letterbar …:
 //	</Topic>                                       cross-links, no part of the tree
@@ -59,6 +59,12 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, e
 					m.topic(path)
 				}
 				return nil
+			},
+			about: func(path, text string) error {
+				if !m.wanted(path) {
+					return nil
+				}
+				return m.out.Write(Example{Topic: path, Description: text})
 			},
 			narrow: func(from, to string) error {
 				switch {
@@ -145,6 +151,7 @@ func dumpPath(name string) (string, error) {
 // given the place.
 type handlers struct {
 	topic  func(path string) error
+	about  func(path, text string) error // may be nil, as narrow and page
 	narrow func(from, to string) error
 	page   func(topic string, e Example) error
 }
@@ -162,7 +169,7 @@ func readDump(d Dump, m *importer, h handlers) error {
 	}
 	for {
 		// Only in these elements does text mean anything.
-		s.keep = len(r.open) == 3 && r.open[1].name == "ExternalPage"
+		s.keep = len(r.open) == 3 && (r.open[1].name == "ExternalPage" || r.open[2].name == "Description")
 		written := len(r.open) == 3 && (r.open[2].name == "Title" || r.open[2].name == "Description")
 		t, err := s.next()
 		switch {
@@ -210,11 +217,11 @@ type records struct {
 	handlers
 	open  []element // from RDF inwards
 	topic string    // of the Topic that is open
-	// page is the ExternalPage that is open, and about its topic.
-	page  Example
-	about string
-	long  bool   // its tag was too long
-	note  string // of a title or a description, what stands before markup
+	// page is the ExternalPage that is open, and of its topic.
+	page Example
+	of   string
+	long bool   // its tag was too long
+	note string // of a title or a description, what stands before markup
 
 	leaveOut func(why error)
 }
@@ -241,7 +248,7 @@ func (r *records) begin(t tag) (err error) {
 		}
 		err = r.handlers.topic(r.topic)
 	case len(r.open) == 2 && t.name == "ExternalPage":
-		r.page, r.about, r.long = Example{Source: t.ref}, "", t.long
+		r.page, r.of, r.long = Example{Source: t.ref}, "", t.long
 		if t.long {
 			r.leaveOut(errLongTag)
 		}
@@ -269,7 +276,7 @@ func (r *records) end(t tag) (err error) {
 	case len(r.open) == 1:
 		r.ended = true
 	case len(r.open) == 2 && t.name == "ExternalPage" && r.handlers.page != nil && !r.long:
-		err = r.handlers.page(r.about, r.page)
+		err = r.handlers.page(r.of, r.page)
 	case len(r.open) == 3 && r.open[1].name == "ExternalPage" && !t.empty:
 		switch t.name {
 		case "Title":
@@ -277,7 +284,11 @@ func (r *records) end(t tag) (err error) {
 		case "Description":
 			r.page.Description = plain(r.note+t.text, maxText)
 		case "topic":
-			r.about = t.text
+			r.of = t.text
+		}
+	case len(r.open) == 3 && r.open[1].name == "Topic" && t.name == "Description" && r.handlers.about != nil && r.topic != "":
+		if text := plain(htmlTag.ReplaceAllString(r.note+t.text, " "), maxText); text != "" {
+			err = r.handlers.about(r.topic, text)
 		}
 	}
 	r.open = r.open[:len(r.open)-1]
@@ -298,63 +309,6 @@ func isMarkup(name string) bool {
 type element struct {
 	name string
 	line int
-}
-
-// edge is a narrow line that leads to a topic not right below its own.
-type edge struct{ from, to string }
-
-// maxOdd bounds the edges that findCycle compares, each with each.
-const maxOdd = 2000
-
-// findCycle returns topics of which each lists the next as narrower, or holds
-// it, and the last is the first; nil if there are none. A topic also holds all
-// below it, so an edge goes on with every edge that starts at or below its
-// end.
-func findCycle(edges []edge) []string {
-	const (
-		fresh = iota
-		onPath
-		done
-	)
-	state := make([]int, len(edges))
-	var path []int
-	var walk func(i int) []string
-	walk = func(i int) []string {
-		state[i] = onPath
-		path = append(path, i)
-		for j, next := range edges {
-			if !Covers(edges[i].to, next.from) || state[j] == done {
-				continue
-			}
-			if state[j] == onPath {
-				var out []string
-				add := func(name string) {
-					if len(out) == 0 || out[len(out)-1] != name {
-						out = append(out, name)
-					}
-				}
-				for _, e := range path[slices.Index(path, j):] {
-					add(edges[e].from)
-					add(edges[e].to)
-				}
-				return append(out, out[0])
-			}
-			if out := walk(j); out != nil {
-				return out
-			}
-		}
-		path = path[:len(path)-1]
-		state[i] = done
-		return nil
-	}
-	for i := range edges {
-		if state[i] == fresh {
-			if out := walk(i); out != nil {
-				return out
-			}
-		}
-	}
-	return nil
 }
 
 // markup reads the tags of an XML file as a stream. It takes what parsers of
@@ -387,6 +341,9 @@ const (
 	longTag = 1 << 20  // of a tag that is passed over
 	maxKeep = 64 << 10 // text beyond it is dropped
 )
+
+// htmlTag is the escaped markup of what editors wrote of a topic.
+var htmlTag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
 
 var encodingForm = regexp.MustCompile(`encoding\s*=\s*["']([^"']*)["']`)
 

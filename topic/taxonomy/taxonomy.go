@@ -11,13 +11,14 @@
 //	/Arts/Music/Folk	https://example.org/a	The title	What an editor says of it
 //	/Arts/Music/Folk	file:pages/b.html
 //	/Arts/Poetry
+//	/Arts/Music			What an editor says of the topic
 //
 // The first column is the path of a topic: "/" is the root, and every prefix
 // of a path is a topic as well. The second is where the example is: an http or
 // https address, or "file:" and the name of an HTML file, relative to the
 // folder of the taxonomy, with slashes. Title and description may be left out.
 // A topic without examples, neither its own nor below it, has a line with its
-// path alone. Other lines that begin with # are comments.
+// path alone, and one of which editors wrote something a line without a source. Other lines that begin with # are comments.
 //
 // So grep, cut, sort and uniq -c answer most questions, and the file is too
 // large for none of the functions here: what they keep in memory is the topics
@@ -60,7 +61,7 @@ const fileScheme = "file:"
 // Example is a line of a taxonomy.
 type Example struct {
 	Topic       string // "/Arts/Music"
-	Source      string // address, or "file:" and a name; "" where the topic has no example
+	Source      string // address, or "file:" and a name; "" where the line is of the topic itself
 	Title       string
 	Description string
 }

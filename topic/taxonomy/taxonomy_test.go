@@ -85,6 +85,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := head + "# imported from an Open Directory dump\n" +
+		"/Arts\t\t\tPictures & sounds\n" +
 		"/Arts\thttp://a.example/\tA & B\tAll of \"A\" and B — more\n" +
 		"/Arts/Music\thttp://m.example/?a=1&b=2\tNotes <b>\n" +
 		"/Arts/Music\thttp://old.example/\tBefore topics were named\n" +

@@ -27,12 +27,15 @@ type List struct {
 
 	name      string // of the taxonomy's file
 	examples  []taxonomy.Example
-	addresses []web.URL // in the order of the taxonomy, each once
-	sum       uint64    // of the addresses
+	topics    []taxonomy.Example // lines that say something of a topic
+	addresses []web.URL          // in the order of the taxonomy, each once
+	sum       uint64             // of the addresses
 }
 
-// Examples are all of the taxonomy, in its order.
-func (w *List) Examples() iter.Seq[taxonomy.Example] { return slices.Values(w.examples) }
+// Examples are all of the taxonomy, in its order, with what it says of topics themselves.
+func (w *List) Examples() iter.Seq[taxonomy.Example] {
+	return slices.Values(slices.Concat(w.examples, w.topics))
+}
 
 // Read reads the examples of a taxonomy's file.
 func Read(name string) (*List, error) {
@@ -49,7 +52,11 @@ func Read(name string) (*List, error) {
 			return nil, err
 		}
 		if e.Source == "" {
-			w.Empty = append(w.Empty, e.Topic)
+			if e.Description == "" {
+				w.Empty = append(w.Empty, e.Topic)
+			} else {
+				w.topics = append(w.topics, e)
+			}
 			continue
 		}
 		if len(w.examples) == maxExamples {
