@@ -485,8 +485,9 @@ func headingParts(p *web.Page) (parts []string) {
 
 // tidy puts a text in lower case, with one space between words and no punctuation at its ends.
 func tidy(s string) string {
-	s = strings.ReplaceAll(strings.ToLower(s), "’", "'")
-	return strings.TrimFunc(strings.Join(strings.Fields(s), " "), func(r rune) bool {
+	var b [2 * maxBeg]byte // most are that short, and need no memory of their own
+	s = strings.ReplaceAll(string(appendLower(b[:0], s)), "’", "'")
+	return strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)
 	})
 }

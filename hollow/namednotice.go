@@ -3,6 +3,7 @@ package hollow
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,13 @@ var (
 	namedEnd = regexp.MustCompile(`^(?:.{0,40}[ :.!])?(?:not found|no such (?:page|file|document|url)|cannot get|(?:could not|couldn't|cannot|can't) find(?: the)?(?: page| file| document)?)[: ] ?` + noticeName)
 )
 
+// noticeHints are pieces of which one is in each text that namedMiddle or namedEnd finds: most short pages
+// have none, and looking for these is cheap beside two expressions.
+var noticeHints = []string{
+	"found", "exist", "gefunden", "gibt es nicht", "introuvable", "trouv", "se encontr", "encontrad", "non esiste", "trovata",
+	"bestaat niet", "gevonden", "не ", "no such", "cannot get", "find",
+}
+
 // noticeName is a name in quotes, or a path, or the name of a file.
 const noticeName = `(?:["“„«]([^"”“»]{1,200})["”“»]|[‘'` + "`" + `]([^’'` + "`" + `]{1,200})[’'` + "`" + `]|([^ ]*/[^ ]+|[^ ]+/|[^ ]+\.[a-z0-9]{1,5}))`
 
@@ -31,6 +39,9 @@ const (
 // namesItself tells whether a page of few terms is a notice with a name in it.
 func (s *pageText) namesItself() bool {
 	if s.terms >= maxTelling || s.running >= minArticle {
+		return false
+	}
+	if !slices.ContainsFunc(noticeHints, func(hint string) bool { return strings.Contains(s.lower(), hint) }) {
 		return false
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(s.lower(), "’", "'")), " ,", ",")

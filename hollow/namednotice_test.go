@@ -82,3 +82,21 @@ func TestNamed(t *testing.T) {
 		t.Errorf("of %v notices %v were told, and %v in all, by halves: want all, and one that is none in the second", all, right, said)
 	}
 }
+
+// Each way to say that a named page is not there is told, in all its languages.
+func TestNamedVerbs(t *testing.T) {
+	for _, says := range []string{
+		"page /x/y was not found", "url /x/y is not found", "file x/y weren't found", "path /x/y could not be found", "document /x/y not found",
+		"page /x/y does not exist", "page /x/y doesn't exist", "page /x/y no longer exists",
+		"seite /x/y wurde nicht gefunden", "datei /x/y konnte nicht gefunden", "adresse /x/y existiert nicht", "seite /x/y gibt es nicht",
+		"document /x/y est introuvable", "page /x/y n'existe pas", "page /x/y n'a pas été trouvée", "fichier /x/y n'a pas été trouvé",
+		"página /x/y no existe", "página /x/y no se encontró", "archivo /x/y no fue encontrado", "página /x/y no ha sido encontrada",
+		"pagina /x/y non esiste", "pagina /x/y non è stata trovata", "página /x/y não existe", "página /x/y não foi encontrada",
+		"pagina /x/y bestaat niet", "pagina /x/y is niet gevonden", "страница /x/y не найдена", "файл /x/y не существует",
+		"cannot get /x/y", "no such page: /x/y", "no such url /x/y", "not found: /x/y", "could not find /x/y", "can't find the page /x/y",
+	} {
+		if got := reasonOf(t, "/x/y", "Town", "<p>"+says+".</p>"); got != web.ReasonNotFound {
+			t.Errorf("%s: %q", says, got)
+		}
+	}
+}

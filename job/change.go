@@ -281,25 +281,58 @@ func (m *Maker) told() (h event.History, acts []event.Act) {
 		if !is {
 			continue
 		}
-		acts = append(acts, a)
-		of := a.Do
-		if a.Do == event.Undo && a.Act > 0 && a.Act < len(acts) {
-			of = acts[a.Act-1].Do
-		}
-		if a.Refused != "" || h.Settings == nil {
+		if acts = append(acts, a); h.Settings == nil {
 			continue
 		}
-		switch of {
+		switch own.told(acts) {
 		case event.Budget:
-			own.Budget.Pages, _ = event.BudgetAfter(acts)
 			h.Settings["budget.pages"] = textOf("budget.pages", &own)
 		case event.Delay:
-			delay, _ := event.DelayAfter(acts)
-			own.Politeness.Delay = (*Duration)(&delay)
 			h.Settings["politeness.delay"] = textOf("politeness.delay", &own)
 		}
 	}
 	return h, acts
+}
+
+// told has the job as the last of acts leaves it, and tells what that set or undid.
+func (j *Job) told(acts []event.Act) (of event.Verb) {
+	last := &acts[len(acts)-1]
+	if last.Refused != "" {
+		return ""
+	}
+	if of = last.Do; of == event.Undo && last.Act > 0 && last.Act < len(acts) {
+		of = acts[last.Act-1].Do
+	}
+	switch of {
+	case event.Budget:
+		j.Budget.Pages, _ = event.BudgetAfter(acts)
+	case event.Delay:
+		delay, _ := event.DelayAfter(acts)
+		j.Politeness.Delay = (*Duration)(&delay)
+	case event.Keywords:
+		j.Topic.Keywords, _ = event.KeywordsAfter(acts)
+	}
+	return of
+}
+
+// InForce is the job as the acts leave it that a crawl takes in before it fetches anything: what it was told while it
+// did not run, and what other workers of it were told.
+func (m *Maker) InForce(c *crawl.Crawl) *Job {
+	own := *m.Job
+	if c.Acts == nil {
+		return &own
+	}
+	acts := slices.Clip(c.Told)
+	waiting, err := c.Acts.After(len(acts))
+	if err != nil {
+		return &own // which the crawl tells
+	}
+	for _, a := range waiting {
+		a.Was, a.Before, a.KeywordsBefore = own.Budget.Pages, own.delay().String(), own.Topic.Keywords
+		acts = append(acts, a)
+		own.told(acts)
+	}
+	return &own
 }
 
 func textOf(path string, j *Job) string {

@@ -150,6 +150,8 @@ func hashWords(h uint64, s string) uint64 {
 	inWord := false
 	for _, l := range s {
 		switch {
+		case 'a' <= l && l <= 'z', '0' <= l && l <= '9': // most are, and need none of the tables below
+			h, inWord = (h^uint64(l))*prime, true
 		case unicode.IsLetter(l), unicode.IsMark(l), unicode.IsDigit(l):
 			h, inWord = (h^uint64(unicode.ToLower(l)))*prime, true
 		case inWord:

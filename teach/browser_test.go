@@ -60,12 +60,12 @@ func (d *desk) followed(b *browser, n int) {
 		}
 	}
 	d.hearing.Unlock()
-	for range 20 {
+	for range 7 {
 		b.tile(n)
 		select {
 		case <-asked:
 			return
-		case <-time.After(time.Second):
+		case <-time.After(3 * time.Second): // a second click while the first is on its way would leave the page again
 		}
 	}
 	b.Shoot("failed")
@@ -74,10 +74,11 @@ func (d *desk) followed(b *browser, n int) {
 
 var link = regexp.MustCompile(`^GET /page/\d+/\d+$`)
 
-// at waits until the person stands on a page, ready to label it.
+// at waits until the person stands on a page, ready to label it by a click or a key: the page that was
+// clicked has given the keyboard back.
 func (b *browser) at(title string) {
 	b.t.Helper()
-	b.Until(`document.querySelector("#trail [aria-current] .name")?.textContent === ` + quote(title) + ` && !document.querySelector("#labels .goal").disabled`)
+	b.Until(`document.querySelector("#trail [aria-current] .name")?.textContent === ` + quote(title) + ` && !document.querySelector("#labels .goal").disabled && document.activeElement.id !== "page"`)
 }
 
 func quote(s string) string {

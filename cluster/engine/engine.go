@@ -10,6 +10,9 @@
 //	Put      a new value, if the key is as it was seen
 //	List     the keys that begin alike
 //
+// A log whose name begins with Brief is a brief one: what is in it is for who reads on, and the engine forgets
+// it after a while.
+//
 // Memory is an engine for simulations and tests, package jetstream one for crawls.
 // Package enginetest holds what every engine must do.
 //
@@ -25,6 +28,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 )
 
 // Position is the place of a record in its log: greater than those of all records before
@@ -65,6 +71,17 @@ const (
 	MaxName   = 200       // bytes of the name of a log or a key
 )
 
+// Brief begins the names of brief logs. An engine forgets their records once they are older than BriefFor, unless it
+// is told to do so sooner or later, by its own clock, and not long after that. Positions go on rising. A reader is
+// not told of what was forgotten before it came there, so records that must not be missed name those before them.
+const (
+	Brief    = "brief."
+	BriefFor = 5 * time.Minute
+)
+
+// IsBrief tells whether a log is a brief one.
+func IsBrief(log string) bool { return strings.HasPrefix(log, Brief) }
+
 // Errors of engines.
 var (
 	// ErrChanged is wrapped by the error of an Append whose condition does not hold, and
@@ -85,7 +102,7 @@ type Engine interface {
 	Append(ctx context.Context, drafts ...Draft) ([]Position, error)
 	// Read calls do with each record behind a position of these logs: those of a log in
 	// order, each once, first those that are there, and then those that come. It returns
-	// when do returns an error, with that error, or when ctx ends.
+	// when do returns an error, with that error, or when ctx ends. The logs are all brief, or none is.
 	Read(ctx context.Context, from map[string]Position, do func(Record) error) error
 	// End is the position of the last record of a log, 0 for none, and its data: of all
 	// that was appended before the call.
@@ -142,6 +159,23 @@ func CheckPrefix(prefix string) error {
 		return nameError(prefix)
 	}
 	return CheckName(prefix[:len(prefix)-1])
+}
+
+// CheckRead tells whether Read takes these logs, and whether they are brief ones.
+func CheckRead(from map[string]Position) (brief bool, err error) {
+	n := 0
+	for log := range from {
+		if err := CheckName(log); err != nil {
+			return false, err
+		}
+		if IsBrief(log) {
+			n++
+		}
+	}
+	if n > 0 && n < len(from) {
+		return false, fmt.Errorf("%d of %d logs that are to be read together are brief: %w", n, len(from), ErrName)
+	}
+	return n > 0, nil
 }
 
 // CheckDraft tells whether a record may be appended.

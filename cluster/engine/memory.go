@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Memory is an engine in the memory of one process. Several workers in that process may
@@ -16,6 +18,8 @@ type Memory struct {
 	changed chan struct{} // closed at the next change
 	stopped bool
 	logs    map[string][]Record
+	ends    map[string][]time.Time // when the records of brief logs are forgotten
+	brief   time.Duration
 	keys    map[string]Entry
 	last    Position
 	rev     Revision
@@ -25,7 +29,29 @@ var _ Engine = (*Memory)(nil)
 
 // NewMemory makes an empty engine.
 func NewMemory() *Memory {
-	return &Memory{changed: make(chan struct{}), logs: make(map[string][]Record), keys: make(map[string]Entry)}
+	return &Memory{
+		changed: make(chan struct{}), logs: make(map[string][]Record), ends: make(map[string][]time.Time), brief: BriefFor,
+		keys: make(map[string]Entry),
+	}
+}
+
+// Forget has the engine forget what is appended to brief logs from now on after d, in place of BriefFor.
+func (m *Memory) Forget(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.brief = d
+}
+
+// log is what a log holds. m.mu is held.
+func (m *Memory) log(name string) []Record {
+	ends, now, n := m.ends[name], time.Now(), 0
+	for n < len(ends) && !now.Before(ends[n]) {
+		n++
+	}
+	if n > 0 {
+		m.ends[name], m.logs[name] = slices.Clone(ends[n:]), slices.Clone(m.logs[name][n:])
+	}
+	return m.logs[name]
 }
 
 // Stop makes all calls wait until Start.
@@ -81,7 +107,7 @@ func (m *Memory) Append(ctx context.Context, drafts ...Draft) ([]Position, error
 	at := make([]Position, len(drafts))
 	var refused error
 	for i, d := range drafts {
-		log := m.logs[d.Log]
+		log := m.log(d.Log)
 		end := Position(0)
 		if len(log) > 0 {
 			end = log[len(log)-1].Position
@@ -93,6 +119,9 @@ func (m *Memory) Append(ctx context.Context, drafts ...Draft) ([]Position, error
 		m.last++
 		at[i] = m.last
 		m.logs[d.Log] = append(log, Record{d.Log, m.last, bytes.Clone(d.Data)})
+		if IsBrief(d.Log) {
+			m.ends[d.Log] = append(m.ends[d.Log], time.Now().Add(m.brief))
+		}
 	}
 	m.tell()
 	return at, refused
@@ -100,20 +129,17 @@ func (m *Memory) Append(ctx context.Context, drafts ...Draft) ([]Position, error
 
 // Read implements Engine.
 func (m *Memory) Read(ctx context.Context, from map[string]Position, do func(Record) error) error {
-	at := make(map[string]Position, len(from))
-	for log, p := range from {
-		if err := CheckName(log); err != nil {
-			return err
-		}
-		at[log] = p
+	if _, err := CheckRead(from); err != nil {
+		return err
 	}
+	at := maps.Clone(from)
 	for {
 		if err := m.running(ctx); err != nil {
 			return err
 		}
 		var news []Record
 		for log, p := range at {
-			all := m.logs[log]
+			all := m.log(log)
 			i, _ := slices.BinarySearchFunc(all, p+1, func(r Record, p Position) int { return compare(r.Position, p) })
 			news = append(news, all[i:]...)
 		}
@@ -160,7 +186,7 @@ func (m *Memory) End(ctx context.Context, log string) (Record, error) {
 		return Record{}, err
 	}
 	defer m.mu.Unlock()
-	all := m.logs[log]
+	all := m.log(log)
 	if len(all) == 0 {
 		return Record{Log: log}, nil
 	}
@@ -178,7 +204,7 @@ func (m *Memory) First(ctx context.Context, log string, from Position) (Record, 
 		return Record{}, err
 	}
 	defer m.mu.Unlock()
-	all := m.logs[log]
+	all := m.log(log)
 	i, _ := slices.BinarySearchFunc(all, from, func(r Record, p Position) int { return compare(r.Position, p) })
 	if i == len(all) {
 		return Record{Log: log}, nil

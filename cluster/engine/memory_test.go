@@ -20,6 +20,7 @@ func (h *memoryHost) Connect(_ context.Context, name string) (engine.Engine, err
 	defer h.mu.Unlock()
 	if h.by[name] == nil {
 		h.by[name] = engine.NewMemory()
+		h.by[name].Forget(enginetest.ForgetAfter)
 	}
 	return h.by[name], nil
 }

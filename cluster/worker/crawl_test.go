@@ -149,59 +149,63 @@ func (anyPage) Judge(context.Context, *web.Page) (web.Verdict, error) {
 	return web.Verdict{Relevance: 1}, nil
 }
 
+// atATime is how many fetches at a time a worker of these tests has.
+const atATime = 3
+
+// session is one of a worker that crawls from http://s0.example/0 on.
+func session(t *testing.T, fetcher crawl.Fetcher, delay time.Duration, n int, e engine.Engine, dir string, clock aheadClock) (err error) {
+	seed, err := web.Parse("http://s0.example/0")
+	if err != nil {
+		return err
+	}
+	f, err := frontier.Open(dir, frontier.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	me := worker.New(t.Context(), worker.Options{
+		Engine: e, Name: fmt.Sprint("w", n), Clock: clock, Plan: worker.Plan{Shards: 16, Term: 3 * time.Second},
+	})
+	err = me.Open(t.Context(), f, worker.Crawl{
+		Seeds: []web.URL{seed}, Delay: delay,
+		Events: func(_, _ []byte) iter.Seq2[event.Event, error] { return func(func(event.Event, error) bool) {} },
+	})
+	how := event.Stopped
+	if err == nil {
+		scorer, errScorer := score.New("breadth-first", score.Options{})
+		if errScorer != nil {
+			return errScorer
+		}
+		c := &crawl.Crawl{
+			Seeds: []web.URL{seed}, Frontier: me.Frontier(), Fetcher: fetcher, Parser: parse.New(parse.Options{}), Judge: anyPage{}, Scorer: scorer,
+			Name: "c", JudgeName: "any", ScorerName: "breadth-first", Workers: atATime, Clock: clock, Peers: me, Policy: crawl.Policy{Delay: delay},
+		}
+		how, err = c.Run(me.Context())
+	}
+	ended := string(how)
+	if err != nil || how == event.Stopped {
+		ended = ""
+	}
+	left := me.Close(ended)
+	if lost := me.Failed(); lost != nil {
+		return lost
+	}
+	return errors.Join(err, left)
+}
+
 // Workers whose clocks are hours apart crawl together as others do, also where one of them
 // does not reach the engine for a while, and others take its shards: each page is fetched, none
 // twice but those under way then, and no site sooner than it may be.
 func TestClocksApart(t *testing.T) {
-	const atATime = 3
 	synctest.Test(t, func(t *testing.T) {
 		w := &squareWeb{n: 12, delay: 500 * time.Millisecond, asked: map[web.URL]int{}, ended: map[web.Host]time.Time{}}
 		memory := engine.NewMemory()
-		seed, err := web.Parse("http://s0.example/0")
-		if err != nil {
-			t.Fatal(err)
-		}
 		joined := make([]int, 3)
-		session := func(n int, e engine.Engine, dir string, clock aheadClock) (err error) {
-			f, err := frontier.Open(dir, frontier.Options{})
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, f.Close()) }()
-			me := worker.New(t.Context(), worker.Options{
-				Engine: e, Name: fmt.Sprint("w", n), Clock: clock, Plan: worker.Plan{Shards: 16, Term: 3 * time.Second},
-			})
-			err = me.Open(t.Context(), f, worker.Crawl{
-				Seeds: []web.URL{seed}, Delay: w.delay,
-				Events: func(_, _ []byte) iter.Seq2[event.Event, error] { return func(func(event.Event, error) bool) {} },
-			})
-			how := event.Stopped
-			if err == nil {
-				scorer, errScorer := score.New("breadth-first", score.Options{})
-				if errScorer != nil {
-					return errScorer
-				}
-				c := &crawl.Crawl{
-					Seeds: []web.URL{seed}, Frontier: me.Frontier(), Fetcher: w, Parser: parse.New(parse.Options{}), Judge: anyPage{}, Scorer: scorer,
-					Name: "c", JudgeName: "any", ScorerName: "breadth-first", Workers: atATime, Clock: clock, Peers: me, Policy: crawl.Policy{Delay: w.delay},
-				}
-				how, err = c.Run(me.Context())
-			}
-			ended := string(how)
-			if err != nil || how == event.Stopped {
-				ended = ""
-			}
-			left := me.Close(ended)
-			if lost := me.Failed(); lost != nil {
-				return lost
-			}
-			return errors.Join(err, left)
-		}
 		run := func(n int, e engine.Engine, ahead time.Duration) error {
 			dir := t.TempDir()
 			for {
 				joined[n]++
-				if err := session(n, e, dir, aheadClock{ahead}); !errors.Is(err, worker.ErrOver) {
+				if err := session(t, w, w.delay, n, e, dir, aheadClock{ahead}); !errors.Is(err, worker.ErrOver) {
 					return err
 				}
 			}

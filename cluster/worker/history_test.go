@@ -116,7 +116,7 @@ func TestOtherFormat(t *testing.T) {
 	}
 	w := New(t.Context(), Options{Engine: m, Name: "w"})
 	err := w.Open(t.Context(), frontier.NewMemory(frontier.Options{}), Crawl{})
-	if err == nil || !strings.Contains(err.Error(), "messages have format 1, where this one has 3") {
+	if err == nil || !strings.Contains(err.Error(), "messages have format 1, where this one has 4") {
 		t.Errorf("joined with %v", err)
 	}
 	if err := w.Close(""); err != nil {

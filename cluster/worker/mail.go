@@ -58,13 +58,13 @@ func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
 		w.moved = at[0]
 	}
 	if len(done) == 0 {
-		_, err := w.post(linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, m.Links, w.routes.of))
+		_, err := w.post(linkDrafts(linkRecord{after: w.moved, session: w.self.Session}, m.Links, w.routes.of))
 		w.keepBack(nil, nil, m.Lessons)
 		return errors.Join(err, w.forward(false))
 	}
 	if len(done) > 1 { // no record holds them all
 		all := append(m.Links, own...)
-		if _, err := w.post(linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, all, w.routes.of)); err != nil {
+		if _, err := w.post(linkDrafts(linkRecord{after: w.moved, session: w.self.Session}, all, w.routes.of)); err != nil {
 			return err
 		}
 		m.Links, own = nil, nil
@@ -263,8 +263,8 @@ func (w *Worker) letters(m *crawl.Mail) {
 		if held == nil || held.gen != l.gen || held.giving {
 			continue
 		}
-		// What was told, and taken in by that, is not looked up once more.
-		if l.worker == w.self.Worker || l.from <= held.live || l.till > w.announcedTo {
+		// What was told, and taken in by that, is not looked up once more: see told.go.
+		if l.session == w.self.Session || l.from <= held.live || l.till > w.toldBy[l.session] {
 			m.Links = append(m.Links, l.links...)
 		}
 		switch {

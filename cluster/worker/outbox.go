@@ -48,7 +48,7 @@ type outbox struct {
 	announced []web.Candidate // likewise; each is in a record of the log told between from and till
 	own       []web.Candidate // to shards held here
 	from      engine.Position
-	till      engine.Position
+	till      engine.Position // the last record that this session told
 	// lessons are in no record of a page: those of a worker that is killed are lost with it, but for itself.
 	lessons []crawl.Lesson
 	last    time.Time // when something for others was told
@@ -78,7 +78,7 @@ func (w *Worker) away(r *doneRecord, others, own []web.Candidate) (o, p []web.Ca
 		room -= sizeOf(&r.links[i])
 	}
 	o, p = fit(others), fit(own)
-	_, err = w.post(linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, now, w.routes.of))
+	_, err = w.post(linkDrafts(linkRecord{after: w.moved, session: w.self.Session}, now, w.routes.of))
 	return o, p, err
 }
 
@@ -110,10 +110,10 @@ func (w *Worker) forward(now bool) error {
 	if !copies {
 		return nil
 	}
-	r := linkRecord{after: w.moved, worker: w.self.Worker, from: o.from, till: o.till}
+	r := linkRecord{after: w.moved, session: w.self.Session, from: o.from, till: o.till}
 	drafts := linkDrafts(r, o.announced, w.routes.of)
 	if all {
-		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, o.own, w.routes.of)...)
+		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, session: w.self.Session}, o.own, w.routes.of)...)
 	}
 	if _, err := w.post(drafts); err != nil {
 		return err
@@ -149,12 +149,6 @@ func (w *Worker) announce(copied bool) error {
 		links = nil
 	}
 	var drafts []engine.Draft
-	for left := links; len(left) > 0; {
-		n := fitting(left)
-		r := announcement{worker: w.self.Worker, after: w.moved, links: sections(left[:n], w.routes.of)}
-		drafts, left = append(drafts, engine.Draft{Log: logTold, Data: r.encode()}), left[n:]
-	}
-	told := len(drafts)
 	for lessons := o.lessons; len(lessons) > 0; {
 		n, size := 0, 0
 		for n < len(lessons) && size < mostBytes {
@@ -165,20 +159,45 @@ func (w *Worker) announce(copied bool) error {
 		drafts, lessons = append(drafts, engine.Draft{Log: logAll, Data: r.encode()}), lessons[n:]
 	}
 	if copied {
-		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, worker: w.self.Worker}, o.others, w.routes.of)...)
+		drafts = append(drafts, linkDrafts(linkRecord{after: w.moved, session: w.self.Session}, o.others, w.routes.of)...)
 	}
-	at, err := w.post(drafts)
-	if err != nil {
-		return err
-	}
-	if len(links) > 0 {
-		if len(o.announced) == 0 {
-			o.from = slices.Min(at[:told])
+	for len(links) > 0 {
+		n := fitting(links)
+		var with []engine.Draft
+		if n == len(links) {
+			with, drafts = drafts, nil
 		}
-		o.announced, o.till = append(o.announced, links...), slices.Max(at[:told])
+		if err := w.tell(links[:n], with); err != nil {
+			return err
+		}
+		links = links[n:]
+	}
+	if _, err := w.post(drafts); err != nil {
+		return err
 	}
 	o.others, o.lessons = nil, nil
 	w.keptBack.Store(0)
+	return nil
+}
+
+// tell appends a record of links to the log told, and others with it. It names the one before it, so those of one session are
+// appended one after the other.
+func (w *Worker) tell(links []web.Candidate, with []engine.Draft) error {
+	o := &w.outbox
+	r := announcement{session: w.self.Session, after: w.moved, before: o.till, links: sections(links, w.routes.of)}
+	at, err := w.post(append([]engine.Draft{{Log: logTold, Data: r.encode()}}, with...))
+	if err != nil {
+		return err
+	}
+	if at[0] <= o.till { // nobody would read it who has read the one before
+		err := older("record %d of the log %s follows %d", at[0], logTold, o.till)
+		w.fail(fmt.Errorf("%w: %w", ErrOver, err))
+		return err
+	}
+	if len(o.announced) == 0 {
+		o.from = at[0]
+	}
+	o.announced, o.till = append(o.announced, links...), at[0]
 	return nil
 }
 
@@ -193,7 +212,7 @@ func (w *Worker) post(drafts []engine.Draft) (at []engine.Position, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, p := range at {
-		if p > w.posted.Position {
+		if p > w.posted.Position && !engine.IsBrief(drafts[i].Log) {
 			w.posted = engine.Record{Log: drafts[i].Log, Position: p, Data: drafts[i].Data}
 		}
 	}
@@ -234,7 +253,7 @@ func (w *Worker) passOn(ctx context.Context, took map[int]*takeover) error {
 	}
 	var links []web.Candidate
 	flush := func() error {
-		drafts := linkDrafts(linkRecord{after: last.Position, worker: w.self.Worker}, links, func(h web.Host) int { return shard.Of(h, w.plan.Shards) })
+		drafts := linkDrafts(linkRecord{after: last.Position, session: w.self.Session}, links, func(h web.Host) int { return shard.Of(h, w.plan.Shards) })
 		if links = nil; len(drafts) == 0 {
 			return nil
 		}

@@ -133,7 +133,7 @@ func forwarding(t *testing.T) (*Worker, engine.Engine) {
 	t.Helper()
 	m := engine.NewMemory()
 	w := New(t.Context(), Options{Engine: m, Name: "w"})
-	w.self.Worker = "w"
+	w.self.Worker, w.self.Session = "w", "w"
 	w.routes = newRoutes(testShards)
 	w.holds[0] = &liveShard{view: view{Last: 5}}
 	var err error
@@ -265,17 +265,104 @@ func TestToldBeforeTaken(t *testing.T) {
 	}
 }
 
+// A worker that missed what was told says once more from where on it takes in what is told, of the shards that it has said so
+// of before; so does one whose own word was forgotten before it heard that.
+func TestForgottenIsSaid(t *testing.T) {
+	far := engine.Position(math.MaxInt64)
+	for _, c := range []struct {
+		name       string
+		live, said engine.Position
+		before     engine.Position
+		again      bool
+	}{
+		{"nothing was forgotten", 9, 9, 5, false},
+		{"something was", 9, 9, 11, true},
+		{"something was, from before this worker had the shard", 9, 9, 8, false},
+		{"it has not said so yet", far, 0, 11, false},
+		{"it has not heard itself yet", far, 30, 11, false},
+		{"it will not hear itself any more", far, 9, 5, true},
+	} {
+		w, m := forwarding(t)
+		w.toldBy["other"] = 5
+		w.holds[0].live, w.holds[0].said = c.live, c.said
+		if err := w.put(letter{shard: ofAnnounced, place: 20, before: c.before, linkRecord: linkRecord{session: "other"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.background.Wait()
+		end, err := m.End(t.Context(), logTold)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := end.Position > 0; again != c.again {
+			t.Errorf("%s: said again: %v", c.name, again)
+		}
+		if c.again {
+			r, err := readAnnouncement(end.Data)
+			if err != nil || !slices.Equal(r.live, []int{0}) || w.holds[0].live != far || w.holds[0].said != end.Position {
+				t.Errorf("%s: said again of %v, at %d: %v", c.name, r.live, w.holds[0].said, err)
+			}
+		}
+		w.cancel(context.Canceled)
+	}
+}
+
+// Records of links in the log told name the one before them, also where many links need several. A session that is told that its record comes
+// before its last one is over: nobody would read that.
+func TestToldInOrder(t *testing.T) {
+	w, m := forwarding(t)
+	many := slices.Repeat([]web.Candidate{{URL: page(t, 1, "1"), Priority: 1}}, mostLinks+1)
+	for range 2 {
+		w.keepBack(many, nil, []crawl.Lesson{{Data: []byte("x")}})
+		if err := w.announce(false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var place, before []engine.Position
+	end, err := m.End(t.Context(), logTold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.readTo(t.Context(), nil, map[string]engine.Position{logTold: end.Position}, func(r engine.Record) error {
+		a, err := readAnnouncement(r.Data)
+		place, before = append(place, r.Position), append(before, a.before)
+		return err
+	})
+	if err != nil || len(place) != 4 || !slices.Equal(before, append([]engine.Position{0}, place[:3]...)) {
+		t.Errorf("records at %v name those at %v: %v", place, before, err)
+	}
+	if w.outbox.from != place[0] || w.outbox.till != place[3] {
+		t.Errorf("what is to be copied is in records from %d to %d, and told from %d to %d", w.outbox.from, w.outbox.till, place[0], place[3])
+	}
+	w.outbox.till = 1 << 40
+	w.keepBack(many[:1], nil, nil)
+	if err := w.announce(false); !errors.Is(err, ErrOlder) || !errors.Is(w.Failed(), ErrOver) {
+		t.Errorf("behind a later record: %v; the session: %v", err, w.Failed())
+	}
+}
+
 // A link is told and copied, and is taken in by either: by the copy where what was told is not, or may not be, here.
 func TestToldAndCopied(t *testing.T) {
 	link := []web.Candidate{{URL: page(t, 0, "1"), Priority: 1}}
 	of := newRoutes(testShards).of
-	told := letter{shard: ofAnnounced, place: 10, announced: sections(link, of)}
-	foreign := letter{shard: ofAnnounced, place: 10, announced: sections([]web.Candidate{{URL: page(t, 1, "1")}}, of)}
-	live := letter{shard: ofAnnounced, place: 9, live: []int{0}, linkRecord: linkRecord{worker: "w"}}
+	other := linkRecord{session: "other"}
+	told := letter{shard: ofAnnounced, place: 10, linkRecord: other, announced: sections(link, of)}
+	foreign := letter{shard: ofAnnounced, place: 10, linkRecord: other, announced: sections([]web.Candidate{{URL: page(t, 1, "1")}}, of)}
+	third := letter{shard: ofAnnounced, place: 20, linkRecord: linkRecord{session: "third"}, announced: foreign.announced}
+	live := letter{shard: ofAnnounced, place: 9, live: []int{0}, linkRecord: linkRecord{session: "w"}}
+	behind := func(before, place engine.Position) letter { // told again behind a record
+		l := told
+		l.before, l.place = before, place
+		return l
+	}
+	liveAgain := live
+	liveAgain.place = 21
 	early := told
 	early.after = 1
 	from := func(worker string, from, till engine.Position) letter {
-		return letter{shard: 0, place: 1, links: link, linkRecord: linkRecord{worker: worker, from: from, till: till}}
+		return letter{shard: 0, place: 1, links: link, linkRecord: linkRecord{session: worker, from: from, till: till}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -295,9 +382,16 @@ func TestToldAndCopied(t *testing.T) {
 		{"the copy came first", false, []letter{live, from("other", 10, 10), told}, 2},
 		{"told by this worker, which does not hear itself", false, []letter{live, foreign, from("w", 10, 10)}, 1},
 		{"told after something that is not here yet, and copied", false, []letter{live, early, foreign, from("other", 10, 10)}, 1},
+		{"told, each behind the one before", false, []letter{live, behind(8, 10), behind(10, 12), from("other", 10, 12)}, 2},
+		{"the first was forgotten", false, []letter{live, behind(10, 12)}, 0},
+		{"the first was forgotten, then copied", false, []letter{live, behind(10, 12), from("other", 10, 12)}, 1},
+		{"one between was forgotten, then copied", false, []letter{live, told, behind(11, 12), from("other", 10, 12)}, 2},
+		{"it was forgotten, and others told more", false, []letter{live, third, from("other", 10, 10)}, 1},
+		{"the last was forgotten, then copied", false, []letter{live, told, third, from("other", 10, 12)}, 2},
+		{"one was forgotten before this worker says so again", false, []letter{live, behind(10, 12), liveAgain, behind(12, 22), from("other", 22, 22)}, 1},
+		{"of another session after that", false, []letter{live, behind(10, 12), liveAgain, from("other", 10, 12)}, 1},
 	} {
 		w, _ := forwarding(t)
-		w.announcedTo = 8
 		w.holds[0].live, w.holds[0].giving = math.MaxInt64, c.giving
 		for _, l := range c.letters {
 			if err := w.put(l); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // The records of the logs. Texts and lists have their length before them, as uvarint.
 //
-//	links/N   'L' after worker from till    links to hosts of shard N; to be taken in after that
+//	links/N   'L' after session from till   links to hosts of shard N; to be taken in after that
 //	              links                     position of the log all. With from they are in
 //	                                        records of told from there to till
 //	done/N    'T' worker                    shard N is this worker's from here on
@@ -24,9 +24,10 @@ import (
 //	              sent done hosts links     to where links to other shards were copied, addresses,
 //	              away                      states of hosts, links to N, links to other shards
 //	all       'A' worker lessons moved      for every worker
-//	told      'G' worker after live links   links to hosts of shards of anybody, a section for each
-//	                                        shard; live are shards of which its worker takes in what
-//	                                        is told from here on
+//	told      'G' session after before      links to hosts of shards of anybody, a section for each
+//	              live links                shard; before is the record that the session told before,
+//	                                        live are shards of which its worker takes in what is told
+//	                                        from here on
 //
 // Those of links and of all are read by everybody. So what they hold is checked as what
 // a page holds is.
@@ -124,17 +125,17 @@ func readDoneRecord(b []byte, links bool) (r doneRecord, err error) {
 
 // linkRecord is what comes before the links in a record of links to one shard.
 type linkRecord struct {
-	after  engine.Position
-	worker string // that wrote it
-	// from and till are positions of the log all: each of the links is in a record between them, by the same
-	// worker. From is 0 where that is not so.
+	after   engine.Position
+	session string // that wrote it
+	// from and till are positions of the log told: each of the links is in a record between them, by the same
+	// session, and such a record is at till. From is 0 where that is not so.
 	from, till engine.Position
 }
 
 // linkRecords are the records of links to one shard.
 func linkRecords(r linkRecord, links []web.Candidate) (records [][]byte) {
 	head := binary.AppendUvarint([]byte{kindLinks}, uint64(r.after))
-	head = wire.AppendString(head, r.worker)
+	head = wire.AppendString(head, r.session)
 	head = binary.AppendUvarint(head, uint64(r.from))
 	head = binary.AppendUvarint(head, uint64(r.till))
 	for len(links) > 0 {
@@ -160,7 +161,7 @@ func readLinkRecord(b []byte) (r linkRecord, links []web.Candidate, err error) {
 		return r, nil, fmt.Errorf("a record of the unknown kind %q", kind)
 	}
 	r.after = engine.Position(in.Number(math.MaxInt64))
-	r.worker = in.String()
+	r.session = in.String()
 	r.from, r.till = engine.Position(in.Number(math.MaxInt64)), engine.Position(in.Number(math.MaxInt64))
 	links = readLinks(in)
 	return r, links, in.End()

@@ -85,7 +85,7 @@ func TestRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		links := drawLinks(t)
 		if len(links) > 0 {
-			head := linkRecord{after: 7, worker: "w", from: 8, till: 1 << 40}
+			head := linkRecord{after: 7, session: "w", from: 8, till: 1 << 40}
 			for _, b := range linkRecords(head, links) {
 				r, got, err := readLinkRecord(b)
 				if err != nil || r != head || !reflect.DeepEqual(got, links) {
@@ -118,7 +118,7 @@ func TestRecords(t *testing.T) {
 			t.Fatalf("%v\n got %+v\nwant %+v", err, got, all)
 		}
 		routes := newRoutes(testShards)
-		told := announcement{worker: "w", after: 9, links: sections(links, routes.of)}
+		told := announcement{session: "w", after: 9, before: 1 << 41, links: sections(links, routes.of)}
 		if rapid.Bool().Draw(t, "live") {
 			told.live = []int{0, 3, mostShards}
 		}
@@ -146,11 +146,11 @@ func FuzzRecords(f *testing.F) {
 		f.Fatal(err)
 	}
 	links := []web.Candidate{{URL: u, From: u, Kind: web.LinkA, Priority: 0.5, Features: []byte{1}}, {URL: u, Kind: web.LinkSeed}}
-	f.Add(linkRecords(linkRecord{after: 3, worker: "w", from: 4, till: 5}, links)[0])
+	f.Add(linkRecords(linkRecord{after: 3, session: "w", from: 4, till: 5}, links)[0])
 	f.Add((&doneRecord{worker: "w", taken: true}).encode())
 	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links, sent: 9, away: links}).encode())
 	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
-	f.Add((&announcement{worker: "w", after: 2, live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
+	f.Add((&announcement{session: "w", after: 2, before: 1, live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, links, err := readLinkRecord(b); err == nil {
 			for _, c := range links {

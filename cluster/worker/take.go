@@ -299,8 +299,7 @@ func (w *Worker) read(list []int) {
 	}
 	w.mu.Unlock()
 	w.background.Go(func() {
-		said := announcement{worker: w.self.Worker, live: list}
-		if _, err := w.e.Append(w.ctx, engine.Draft{Log: logTold, Data: said.encode()}); err != nil {
+		if err := w.sayLive(list); err != nil {
 			w.fail(err)
 			return
 		}

@@ -5,7 +5,7 @@
 //	links/N   links to hosts of shard N, that the holders of other shards found
 //	done/N    what the holder of shard N did: pages and failures, and all links that it found
 //	all       what every worker is to know
-//	told      links to hosts of anybody, which are on their way to links/N
+//	told      links to hosts of anybody, which are on their way to links/N; the engine forgets it after some minutes
 //	acts      what people told the crawl
 //
 // # A turn
@@ -89,7 +89,7 @@ type Plan struct {
 
 // format is that of the records and keys which this program reads and writes. One that others cannot
 // read, or would read otherwise, is another one.
-const format = 3
+const format = 4
 
 // Crawl is what a worker is told of the crawl that it joins.
 type Crawl struct {
@@ -115,7 +115,7 @@ const (
 // Logs of the engine.
 const (
 	logAll  = "all"
-	logTold = "told"
+	logTold = engine.Brief + "told"
 )
 
 func logLinks(n int) string { return fmt.Sprint("links.", n) }
@@ -158,16 +158,16 @@ type Worker struct {
 	free       chan int // shards that were handed over
 
 	// Of the driver alone:
-	receiving   []func() // to be done once what was received is committed
-	moved       engine.Position
-	outbox      outbox
-	announcedTo engine.Position // up to where the log told was taken in
-	lastTold    time.Time
-	lastMail    time.Time
+	receiving []func() // to be done once what was received is committed
+	moved     engine.Position
+	outbox    outbox
+	toldBy    map[string]engine.Position // the last record with links in the log told that was taken in of each session
+	lastTold  time.Time
+	lastMail  time.Time
 
 	mu          sync.Mutex
 	holds       map[int]*liveShard
-	posted      engine.Record // the last one of links or lessons that this worker appended
+	posted      engine.Record // the last one of links or lessons that this worker appended, but for the log told
 	gen         int
 	changes     []change
 	inbox       []letter
@@ -200,8 +200,9 @@ type liveShard struct {
 	// behind the copies tells of it: an engine that lost them has lost that record, too.
 	copied engine.Position
 	// live is where this worker said that it takes in what is told of links to the shard; greater than all positions
-	// until it has heard that itself.
+	// until it has heard that itself. said is the record in which it last did, 0 = it is about to.
 	live   engine.Position
+	said   engine.Position
 	gen    int
 	giving bool
 }
@@ -223,8 +224,9 @@ type letter struct {
 	links     []web.Candidate
 	lessons   []crawl.Lesson
 	moved     []web.URL
-	announced []section // links to shards of anybody
-	live      []int     // shards of which a worker takes links in from here on
+	announced []section       // links to shards of anybody
+	before    engine.Position // the record that the same session told before
+	live      []int           // shards of which a worker takes links in from here on
 }
 
 // change is something that the driver has to do for a shard.
@@ -247,7 +249,7 @@ func New(ctx context.Context, o Options) *Worker {
 	}
 	w := &Worker{
 		o: o, e: o.Engine, arrived: make(chan struct{}, 1), waits: make(chan struct{}, 1), free: make(chan int, 1<<16),
-		holds: make(map[int]*liveShard), began: o.Clock.Now(),
+		holds: make(map[int]*liveShard), toldBy: make(map[string]engine.Position), began: o.Clock.Now(),
 	}
 	w.room.L = &w.mu
 	// What a crawl does that is stopped is brought to its end.
@@ -340,7 +342,6 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, briefing Crawl)
 	if err != nil {
 		return err
 	}
-	w.announcedTo = said.Position
 	taken, err := w.first(ctx)
 	if err != nil {
 		return err

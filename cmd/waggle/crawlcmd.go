@@ -184,10 +184,10 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	if c.Again != "" {
 		goesOn = "--again"
 	}
-	show := func() view.View {
+	show := func(j *job.Job) view.View {
 		fresh = false
 		if !c.JSON {
-			printOutline(std.out, m.Job)
+			printOutline(std.out, j)
 		}
 		switch {
 		case c.Open:
@@ -309,9 +309,9 @@ func (c *crawlCmd) place(path string) string {
 }
 
 // crawlAndShow makes the crawl, runs it to its end, and closes what was made. It
-// opens the view when the crawl begins, and closes it. place says where the value
-// of a setting was given.
-func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
+// opens the view when the crawl begins, by the job that is in force then, and closes it. place says
+// where the value of a setting was given.
+func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func(*job.Job) view.View) (how event.Ending, sum *event.Summary, err error) {
 	defer func() {
 		if closing := m.Close(); closing != nil {
 			err = errors.Join(err, closing)
@@ -324,7 +324,7 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 	if err != nil {
 		return "", nil, notMade(ctx, m, place, err)
 	}
-	view := show()
+	view := show(m.InForce(c))
 	defer view.Close()
 	c.Control = view.Control()
 	sum = &event.Summary{}

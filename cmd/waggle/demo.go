@@ -75,7 +75,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams, docs parse.Documents) err
 		if err != nil {
 			return err
 		}
-		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w, Documents: docs}, func(path string) string { return path }, func() view.View { return view.New(io.out, false, "--resume", clock.System{}, os.Getenv) })
+		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w, Documents: docs}, func(path string) string { return path }, func(*job.Job) view.View { return view.New(io.out, false, "--resume", clock.System{}, os.Getenv) })
 		if err = errors.Join(err, w.Close()); err != nil {
 			return err
 		}

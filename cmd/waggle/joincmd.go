@@ -336,7 +336,7 @@ func machine() string {
 
 // together runs the crawl as one of several workers. A session that was lost, as the engine
 // did not answer or the machine slept, is followed by another one.
-func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
+func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, show func(*job.Job) view.View) (how event.Ending, sum *event.Summary, err error) {
 	for {
 		how, sum, err = c.session(ctx, m, show)
 		if !errors.Is(err, worker.ErrOver) || ctx.Err() != nil {
@@ -356,7 +356,7 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 }
 
 // session is one session of a worker. The error wraps worker.ErrOver where another may follow.
-func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
+func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func(*job.Job) view.View) (how event.Ending, sum *event.Summary, err error) {
 	name := c.workerName(m.Writer.Dir())
 	e, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Writer.Joined(), m.Note)
 	if errors.Is(err, jetstream.ErrNoCrawl) {
@@ -390,8 +390,8 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		}
 		return job.Membership{Peers: w, Frontier: w.Frontier(), Acts: w.Acts()}, nil
 	}
-	how, sum, err = crawlAndShow(w.Context(), m, c.place, func() view.View {
-		return goingOn{show(), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
+	how, sum, err = crawlAndShow(w.Context(), m, c.place, func(j *job.Job) view.View {
+		return goingOn{show(j), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
 	})
 	if sum != nil {
 		sum.Several = true // also where nothing came from others

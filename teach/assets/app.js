@@ -165,12 +165,24 @@ function draw(next) {
     inFrame = state.framed;
     if (state.framed !== handled) {
       handled = state.framed;
-      act("arrived", { view: state.framed }).then(controls);
+      arrived();
     }
   } else if (inFrame !== state.current) {
     inFrame = handled = state.current;
     frame.src = state.src || "about:blank";
   }
+}
+
+// arrived tells the server which view the frame shows. What was told before is of an earlier page; what
+// the person is told until the server answers is of this one, and stays.
+async function arrived() {
+  tell(state.notice ?? "");
+  try {
+    draw(await ask("arrived", { view: state.framed }));
+  } catch (e) {
+    tell(e.message, true);
+  }
+  controls();
 }
 
 // drawStarts lists the start pages that hold all words of the filter, which is

@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *clusterHost {
 }
 
 func (h *clusterHost) Connect(ctx context.Context, name string) (engine.Engine, error) {
-	return jetstream.Open(ctx, jetstream.Options{URL: h.urls, Crawl: name})
+	return jetstream.Open(ctx, jetstream.Options{URL: h.urls, Crawl: name, Forget: enginetest.ForgetAfter})
 }
 
 func (h *clusterHost) Start() error {

@@ -1,10 +1,11 @@
 // Package jetstream is the engine of crawls of many machines on NATS JetStream: a server,
 // a cluster of them, or one inside this process (Server).
 //
-// A crawl has two streams. "waggle-CRAWL" holds its logs, a subject each:
-// waggle.CRAWL.LOG; the position of a record is its number in the stream. The bucket
-// "waggle-CRAWL" (stream KV_waggle-CRAWL) holds its keys. Both are files on the
-// servers' disks, on three servers where the engine is a cluster.
+// A crawl has three streams. "waggle-CRAWL" holds its logs, a subject each:
+// waggle.CRAWL.LOG; the position of a record is its number in the stream. "BRIEF_waggle-CRAWL" holds
+// the brief logs, as waggle-brief.CRAWL.LOG: they have a stream of their own since the file of a stream has room again
+// only where all of a part of it is forgotten. The bucket "waggle-CRAWL" (stream KV_waggle-CRAWL) holds its keys. All are
+// files on the servers' disks, on three servers where the engine is a cluster.
 package jetstream
 
 import (
@@ -15,6 +16,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -47,6 +49,8 @@ type Options struct {
 	// Existing is for who looks: where the engine does not have the crawl, nothing is made and
 	// Open fails with ErrNoCrawl.
 	Existing bool
+	// Forget is after how long brief logs are forgotten, where the crawl is made; 0 = engine.BriefFor.
+	Forget time.Duration
 }
 
 // ErrNoCrawl is wrapped by the error of Open where Options.Existing asks for a crawl that the
@@ -68,6 +72,7 @@ type Engine struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	stream   jetstream.Stream // of the logs
+	brief    jetstream.Stream // of brief logs; nil = who looks at a crawl finds none
 	kv       jetstream.KeyValue
 	crawl    string
 	subjects string                // the subject of a key is this and the key
@@ -94,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.connect(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := e.prepare(ctx, o.Existing); err != nil {
+	if err := e.prepare(ctx, o.Existing, cmp.Or(o.Forget, engine.BriefFor)); err != nil {
 		e.conn.Close()
 		return nil, err
 	}
@@ -187,23 +192,36 @@ func final(err error) bool {
 }
 
 // prepare makes the streams of the crawl, unless only existing ones are wanted.
-func (e *Engine) prepare(ctx context.Context, existing bool) error {
+func (e *Engine) prepare(ctx context.Context, existing bool, forget time.Duration) error {
 	copies := 1
 	if e.conn.ConnectedClusterName() != "" {
 		copies = replicas
 	}
-	err := e.again(ctx, func(ctx context.Context) (err error) {
-		if e.stream, err = e.js.Stream(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrStreamNotFound) && existing {
-			return ErrNoCrawl
-		} else if errors.Is(err, jetstream.ErrStreamNotFound) {
-			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
-				Name: bucket(e.crawl), Description: "logs of a crawl by waggle", Subjects: []string{e.subject(">")},
-				Storage: jetstream.FileStorage, Replicas: copies, Duplicates: dedupeWindow, DenyDelete: true,
-				Compression: jetstream.S2Compression,
-			})
-		}
-		return err
+	find := func(c jetstream.StreamConfig) (stream jetstream.Stream, err error) {
+		err = e.again(ctx, func(ctx context.Context) (err error) {
+			if stream, err = e.js.Stream(ctx, c.Name); errors.Is(err, jetstream.ErrStreamNotFound) && existing {
+				return ErrNoCrawl
+			} else if errors.Is(err, jetstream.ErrStreamNotFound) {
+				c.Storage, c.Replicas, c.DenyDelete, c.Compression = jetstream.FileStorage, copies, true, jetstream.S2Compression
+				stream, err = e.js.CreateStream(ctx, c)
+			}
+			return err
+		})
+		return stream, err
+	}
+	var err error
+	e.stream, err = find(jetstream.StreamConfig{
+		Name: bucket(e.crawl), Description: "logs of a crawl by waggle", Subjects: []string{e.subject(">")}, Duplicates: dedupeWindow,
 	})
+	if err == nil {
+		e.brief, err = find(jetstream.StreamConfig{
+			Name: briefStream(e.crawl), Description: "logs of a crawl by waggle, of the last minutes", Subjects: []string{e.subject(engine.Brief + ">")},
+			MaxAge: forget, Duplicates: min(dedupeWindow, forget),
+		})
+		if errors.Is(err, ErrNoCrawl) { // nobody has used it
+			e.brief, err = nil, nil
+		}
+	}
 	if err == nil {
 		err = e.again(ctx, func(ctx context.Context) (err error) {
 			if e.kv, err = e.js.KeyValue(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrBucketNotFound) && existing {
@@ -225,38 +243,68 @@ func (e *Engine) prepare(ctx context.Context, existing bool) error {
 	return nil
 }
 
-func bucket(crawl string) string    { return "waggle-" + crawl }
-func keyStream(crawl string) string { return "KV_" + bucket(crawl) }
+func bucket(crawl string) string      { return "waggle-" + crawl }
+func keyStream(crawl string) string   { return "KV_" + bucket(crawl) }
+func briefStream(crawl string) string { return "BRIEF_" + bucket(crawl) }
 
-func (e *Engine) subject(log string) string { return "waggle." + e.crawl + "." + log }
+func (e *Engine) subject(log string) string { return e.prefix(engine.IsBrief(log)) + log }
+
+// prefix begins the subjects of logs.
+func (e *Engine) prefix(brief bool) string {
+	if brief {
+		return "waggle-brief." + e.crawl + "."
+	}
+	return "waggle." + e.crawl + "."
+}
+
+// in is the stream of logs.
+func (e *Engine) in(brief bool) (jetstream.Stream, error) {
+	if !brief {
+		return e.stream, nil
+	}
+	if e.brief == nil {
+		return nil, fmt.Errorf("the crawl had no brief logs when it was looked at: %w", ErrNoCrawl)
+	}
+	return e.brief, nil
+}
 
 // Append implements engine.Engine.
 func (e *Engine) Append(ctx context.Context, drafts ...engine.Draft) ([]engine.Position, error) {
-	sends := make([]*nats.Msg, len(drafts))
+	sends := make([]sending, len(drafts))
 	for i := range drafts {
 		d := &drafts[i]
 		if err := engine.CheckDraft(d); err != nil {
 			return nil, err
 		}
-		sends[i] = message(e.subject(d.Log), d.Data)
+		in, err := e.in(engine.IsBrief(d.Log))
+		if err != nil {
+			return nil, err
+		}
+		sends[i] = message(in.CachedInfo().Config.Name, e.subject(d.Log), d.Data)
 		if d.IfLast {
 			sends[i].Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(uint64(d.Last)))
 		}
 	}
 	at := make([]engine.Position, len(drafts))
-	return at, e.publish(ctx, bucket(e.crawl), sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
+	return at, e.publish(ctx, sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
+}
+
+// sending is a message to a stream.
+type sending struct {
+	*nats.Msg
+	stream string
 }
 
 // message has an identity by which a server knows it when it comes again.
-func message(subject string, data []byte) *nats.Msg {
+func message(stream, subject string, data []byte) sending {
 	m := nats.NewMsg(subject)
 	m.Data = data
 	m.Header.Set(jetstream.MsgIDHeader, rand.Text())
-	return m
+	return sending{m, stream}
 }
 
-// publish sends messages to a stream until each is acknowledged or refused, or ctx ends.
-func (e *Engine) publish(ctx context.Context, stream string, sends []*nats.Msg, stored func(i int, sequence uint64)) error {
+// publish sends messages until each is acknowledged or refused, or ctx ends.
+func (e *Engine) publish(ctx context.Context, sends []sending, stored func(i int, sequence uint64)) error {
 	var refused error
 	left := make([]int, len(sends))
 	for i := range left {
@@ -273,7 +321,7 @@ func (e *Engine) publish(ctx context.Context, stream string, sends []*nats.Msg, 
 		}
 		futures := make([]jetstream.PubAckFuture, len(left))
 		for j, i := range left {
-			futures[j], _ = e.js.PublishMsgAsync(sends[i]) // nil where there is no connection
+			futures[j], _ = e.js.PublishMsgAsync(sends[i].Msg) // nil where there is no connection
 		}
 		var again []int
 		for j, i := range left {
@@ -295,7 +343,7 @@ func (e *Engine) publish(ctx context.Context, stream string, sends []*nats.Msg, 
 				}
 				sequence := uint64(0)
 				if try > 0 {
-					if sequence, err = e.stored(ctx, stream, sends[i]); err != nil {
+					if sequence, err = e.stored(ctx, sends[i]); err != nil {
 						return err
 					}
 				}
@@ -317,13 +365,13 @@ func (e *Engine) publish(ctx context.Context, stream string, sends []*nats.Msg, 
 // where it is not in the stream. An earlier try may have been stored without an answer: a
 // server of its own compares the condition before it looks whether it knows the message, so
 // it refuses what it has. It would be the first of its subject behind the condition.
-func (e *Engine) stored(ctx context.Context, stream string, m *nats.Msg) (sequence uint64, err error) {
+func (e *Engine) stored(ctx context.Context, m sending) (sequence uint64, err error) {
 	last, err := strconv.ParseUint(m.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%s was refused for a condition that it does not have: %w", m.Subject, err)
 	}
 	err = e.again(ctx, func(ctx context.Context) error {
-		in, err := e.js.Stream(ctx, stream)
+		in, err := e.js.Stream(ctx, m.stream)
 		if err != nil {
 			return err
 		}
@@ -405,14 +453,14 @@ func (e *Engine) Read(ctx context.Context, from map[string]engine.Position, do f
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	at := make(map[string]engine.Position, len(from))
+	brief, err := engine.CheckRead(from)
+	if err != nil {
+		return err
+	}
+	at := maps.Clone(from)
 	var subjects []string
 	first := ^engine.Position(0)
 	for log, p := range from {
-		if err := engine.CheckName(log); err != nil {
-			return err
-		}
-		at[log] = p
 		subjects = append(subjects, e.subject(log))
 		first = min(first, p)
 	}
@@ -420,7 +468,7 @@ func (e *Engine) Read(ctx context.Context, from map[string]engine.Position, do f
 		if err := e.usable(ctx); err != nil {
 			return err
 		}
-		err := e.readFrom(ctx, subjects, &first, at, do)
+		err := e.readFrom(ctx, brief, subjects, &first, at, do)
 		if err != nil {
 			return err
 		}
@@ -432,10 +480,14 @@ func (e *Engine) Read(ctx context.Context, from map[string]engine.Position, do f
 
 // readFrom reads behind first, and moves it on, until the server fails, which is no
 // error.
-func (e *Engine) readFrom(ctx context.Context, subjects []string, first *engine.Position, at map[string]engine.Position, do func(engine.Record) error) error {
+func (e *Engine) readFrom(ctx context.Context, brief bool, subjects []string, first *engine.Position, at map[string]engine.Position, do func(engine.Record) error) error {
 	try, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
-	consumer, err := e.stream.OrderedConsumer(try, jetstream.OrderedConsumerConfig{
+	in, err := e.in(brief)
+	if err != nil {
+		return err
+	}
+	consumer, err := in.OrderedConsumer(try, jetstream.OrderedConsumerConfig{
 		FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: uint64(*first) + 1,
 		InactiveThreshold: time.Minute, MaxResetAttempts: 1, // Read tries again
 	})
@@ -448,7 +500,7 @@ func (e *Engine) readFrom(ctx context.Context, subjects []string, first *engine.
 	}
 	defer messages.Stop()
 	defer context.AfterFunc(ctx, messages.Stop)()
-	skip := len(e.subject(""))
+	skip := len(e.prefix(brief))
 	// Where the client begins anew while it is told to stop, it stops what it had before, and waits
 	// for the next message all the same: only the context ends that.
 	ends := jetstream.NextContext(ctx)
@@ -485,8 +537,12 @@ func (e *Engine) End(ctx context.Context, log string) (r engine.Record, err erro
 		return r, err
 	}
 	r.Log = log
+	in, err := e.in(engine.IsBrief(log))
+	if err != nil {
+		return r, err
+	}
 	err = e.again(ctx, func(ctx context.Context) error {
-		m, err := e.stream.GetLastMsgForSubject(ctx, e.subject(log))
+		m, err := in.GetLastMsgForSubject(ctx, e.subject(log))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
@@ -504,8 +560,12 @@ func (e *Engine) First(ctx context.Context, log string, from engine.Position) (r
 		return r, err
 	}
 	r.Log = log
+	in, err := e.in(engine.IsBrief(log))
+	if err != nil {
+		return r, err
+	}
 	err = e.again(ctx, func(ctx context.Context) error {
-		m, err := e.stream.GetMsg(ctx, max(1, uint64(from)), jetstream.WithGetMsgSubject(e.subject(log)))
+		m, err := in.GetMsg(ctx, max(1, uint64(from)), jetstream.WithGetMsgSubject(e.subject(log)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}

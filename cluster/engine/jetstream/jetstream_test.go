@@ -20,7 +20,7 @@ type serverHost struct {
 }
 
 func (h *serverHost) Connect(ctx context.Context, name string) (engine.Engine, error) {
-	return jetstream.Open(ctx, jetstream.Options{URL: h.server.URL(), Crawl: name})
+	return jetstream.Open(ctx, jetstream.Options{URL: h.server.URL(), Crawl: name, Forget: enginetest.ForgetAfter})
 }
 
 func (h *serverHost) Stop() error { return h.server.Close() }

@@ -180,12 +180,12 @@ func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.R
 		return 0, err
 	}
 	put := func(was uint64) (is engine.Revision, err error) {
-		m := message(e.subjects+key, value)
+		m := message(keyStream(e.crawl), e.subjects+key, value)
 		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(was))
 		if value == nil {
 			m.Header.Set("KV-Operation", "DEL")
 		}
-		err = e.publish(ctx, keyStream(e.crawl), []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		err = e.publish(ctx, []sending{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
 		if value == nil {
 			is = 0
 		}

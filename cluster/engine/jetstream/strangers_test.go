@@ -62,6 +62,17 @@ func TestStrangers(t *testing.T) {
 	if _, err := worker.Append(t.Context(), engine.Draft{Log: "links.1", Data: []byte("x")}); err != nil {
 		t.Errorf("a worker: %v", err)
 	}
+	brief := engine.Brief + "1"
+	if _, err := worker.Append(t.Context(), engine.Draft{Log: brief, Data: []byte("x")}); err != nil {
+		t.Errorf("a worker: %v", err)
+	}
+	read := errors.New("it is read")
+	if err := worker.Read(t.Context(), map[string]engine.Position{brief: 0}, func(engine.Record) error { return read }); err != read {
+		t.Errorf("a worker reads a brief log: %v", err)
+	}
+	if r, err := worker.End(t.Context(), brief); err != nil || r.Position != 1 {
+		t.Errorf("a worker finds the end of a brief log at %d: %v", r.Position, err)
+	}
 	if _, err := worker.Put(t.Context(), "session.a", []byte("x"), 0); err != nil {
 		t.Errorf("a worker: %v", err)
 	}
@@ -102,8 +113,10 @@ func TestStrangers(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := js.DeleteStream(ctx, "waggle-bees"); err == nil {
-		t.Error("a worker may delete the log of its crawl")
+	for _, name := range []string{"waggle-bees", "BRIEF_waggle-bees", "KV_waggle-bees"} {
+		if err := js.DeleteStream(ctx, name); err == nil {
+			t.Errorf("a worker may delete the stream %s of its crawl", name)
+		}
 	}
 	if stream, err := js.Stream(t.Context(), "waggle-bees"); err != nil {
 		t.Errorf("the log of the crawl: %v", err)
