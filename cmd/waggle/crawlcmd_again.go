@@ -30,6 +30,9 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss, --open and --join; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
 	case c.Every != nil && *c.Every < leastEvery:
 		return exit{exitUsage, fmt.Errorf("--every %v: give how often a round begins, such as 24h, at least %v; without --every there is one round", *c.Every, leastEvery)}
+	case !base.Begun() && folder.Exists(filepath.Join(c.Again, "web.yaml")):
+		_, err := collection.Open(c.Again) // says what a recorded web is, and how it is crawled
+		return exit{exitUsage, err}
 	case !base.Begun():
 		return exit{exitUsage, fmt.Errorf("%s holds no crawl: begin one with -o %s", c.Again, c.Again)}
 	case base.Running():
