@@ -409,6 +409,10 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func(*job.Job
 	}
 	if lost := w.Failed(); lost != nil && ctx.Err() == nil {
 		return "", sum, lost
+	} else if lost != nil && err != nil && m.Writer.Begun() && errors.Is(lost, worker.ErrOver) {
+		// It was stopped, and the engine took in nothing of what was under way then: the folder goes on as after a crash.
+		m.Note(fmt.Sprintf("%v; what was under way is fetched again", lost))
+		return event.Stopped, sum, nil
 	}
 	if left != nil {
 		m.Note(left.Error())

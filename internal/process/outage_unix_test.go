@@ -293,6 +293,31 @@ func TestEngineAway(t *testing.T) {
 	c.mended(outages*len(hands), hands...)
 }
 
+// TestStoppedWithoutEngine stops a worker while its engine does not answer: it ends as others that are stopped do, and goes
+// on later.
+func TestStoppedWithoutEngine(t *testing.T) {
+	long.Test(t, "crawls with several processes")
+	t.Parallel()
+	c := newFaultyCrew(t, 1)
+	stopped, other := c.start("w0"), c.start("w1")
+	c.awaitBack(stopped, other)
+	c.faults(1, func(int) {
+		if err := c.server.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		stopped.stop()
+		if code, said := stopped.cmd.ProcessState.ExitCode(), stopped.out.String(); code != 3 || !strings.Contains(said, "go on with: waggle crawl") {
+			t.Errorf("it ended with %d: %s", code, said)
+		}
+		if err := c.server.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		stopped = c.start("w0")
+	})
+	c.finish(stopped, other)
+	c.compare((1 + joinedAgain(stopped, other)) * atATime)
+}
+
 // TestPausedWorker stops the process of a worker for longer than its session lasts, and lets
 // it go on when others have its shards. Nothing it does then counts.
 func TestPausedWorker(t *testing.T) {

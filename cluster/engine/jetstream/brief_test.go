@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
@@ -8,10 +9,50 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/cluster/engine/enginetest"
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
 )
+
+// Who looks at a crawl that has no brief logs, such as one of an earlier version, makes none.
+func TestNoBrief(t *testing.T) {
+	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	e, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := natsjs.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), "BRIEF_waggle-bees"); err != nil {
+		t.Fatal(err)
+	}
+	looks, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees", Existing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer looks.Close()
+	if _, err := looks.Append(t.Context(), engine.Draft{Log: engine.Brief + "told"}); !errors.Is(err, jetstream.ErrNoCrawl) {
+		t.Errorf("it appends: %v", err)
+	}
+	if _, err := js.Stream(t.Context(), "BRIEF_waggle-bees"); !errors.Is(err, natsjs.ErrStreamNotFound) {
+		t.Errorf("the stream of brief logs: %v", err)
+	}
+}
 
 // The files of brief logs have room again for what is forgotten, whatever other logs hold.
 func TestBriefFiles(t *testing.T) {
