@@ -25,10 +25,13 @@ func (j *topicJudge) Doubts() (notes []string, err error) {
 	if j.memory == nil {
 		return notes, nil
 	}
+	if j.strange() {
+		notes = append(notes, "no word of the keywords stands on an example page: if the examples show something else, leave them out")
+	}
 	if unlike := j.unlike(); len(unlike) > 0 {
 		list := make([]string, 0, 3)
 		for _, u := range unlike[:min(3, len(unlike))] {
-			list = append(list, u.String())
+			list = append(list, exampleName(u))
 		}
 		if n := len(unlike) - len(list); n > 0 {
 			list = append(list, fmt.Sprintf("%d more", n))
@@ -37,6 +40,22 @@ func (j *topicJudge) Doubts() (notes []string, err error) {
 			len(unlike), len(j.examples), strings.Join(list, ", ")))
 	}
 	return notes, nil
+}
+
+// strange tells whether the keywords and all examples have no word in common. Examples in
+// another language than the keywords cannot have any.
+func (j *topicJudge) strange() bool {
+	for _, p := range j.examples {
+		if p.TermLanguage != "" && p.TermLanguage != j.analyzer.Languages()[0] {
+			return false
+		}
+		for stem := range j.exampleCounts(p) {
+			if _, ok := j.keywordStems[stem]; ok {
+				return false
+			}
+		}
+	}
+	return len(j.examples) > 0 && len(j.keywordStems) > 0
 }
 
 // unlike are the examples that score less than a quarter of what the median does,
