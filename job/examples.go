@@ -36,14 +36,14 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := m.topicOf(examples)
+	t, err := m.topicOf(examples, m.Note)
 	if err != nil {
 		return err
 	}
 	m.first.Examples = t.Examples
 	languages := m.first.Languages() // which are guessed of the examples, where none are given
 	if m.speak(languages) {
-		if t, err = m.topicOf(examples); err != nil {
+		if t, err = m.topicOf(examples, func(string) {}); err != nil {
 			return err
 		}
 	}
@@ -54,8 +54,8 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 	return m.readModelAgain()
 }
 
-// topicOf is the topic with these examples.
-func (m *Maker) topicOf(examples []collection.Example) (*topic.Topic, error) {
+// topicOf is the topic with these examples; note is told which say nothing.
+func (m *Maker) topicOf(examples []collection.Example, note func(string)) (*topic.Topic, error) {
 	t := m.Job.written()
 	for _, e := range examples {
 		page, err := ParseExample(m.Parser, e)
@@ -63,7 +63,7 @@ func (m *Maker) topicOf(examples []collection.Example) (*topic.Topic, error) {
 			return nil, fmt.Errorf("example %s: %w", e.Source, err)
 		}
 		if len(page.Terms) == 0 {
-			m.Note(fmt.Sprintf("example %s has no text and is left out", e.Source))
+			note(fmt.Sprintf("example %s has no text and is left out", e.Source))
 			continue
 		}
 		if e.Negative {
