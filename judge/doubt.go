@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/learn/metric"
@@ -36,8 +37,12 @@ func (j *topicJudge) Doubts() (notes []string, err error) {
 		if n := len(unlike) - len(list); n > 0 {
 			list = append(list, fmt.Sprintf("%d more", n))
 		}
-		notes = append(notes, fmt.Sprintf("%d of %d example pages look unlike the others, and unlike the keywords: %s; leave out what shows something else",
-			len(unlike), len(j.examples), strings.Join(list, ", ")))
+		of := strconv.Itoa(len(j.examples))
+		if len(j.examples) > heldOutExamples {
+			of = fmt.Sprintf("the first %d", heldOutExamples)
+		}
+		notes = append(notes, fmt.Sprintf("%d of %s example pages look unlike the others, and unlike the keywords: %s; leave out what shows something else",
+			len(unlike), of, strings.Join(list, ", ")))
 	}
 	return notes, nil
 }
