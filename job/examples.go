@@ -1,11 +1,13 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -33,14 +36,14 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := m.topicOf(examples)
+	t, err := m.topicOf(examples, m.Note)
 	if err != nil {
 		return err
 	}
 	m.first.Examples = t.Examples
 	languages := m.first.Languages() // which are guessed of the examples, where none are given
 	if m.speak(languages) {
-		if t, err = m.topicOf(examples); err != nil {
+		if t, err = m.topicOf(examples, func(string) {}); err != nil {
 			return err
 		}
 	}
@@ -51,8 +54,8 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 	return m.readModelAgain()
 }
 
-// topicOf is the topic with these examples.
-func (m *Maker) topicOf(examples []collection.Example) (*topic.Topic, error) {
+// topicOf is the topic with these examples; note is told which say nothing.
+func (m *Maker) topicOf(examples []collection.Example, note func(string)) (*topic.Topic, error) {
 	t := m.Job.written()
 	for _, e := range examples {
 		page, err := ParseExample(m.Parser, e)
@@ -60,7 +63,7 @@ func (m *Maker) topicOf(examples []collection.Example) (*topic.Topic, error) {
 			return nil, fmt.Errorf("example %s: %w", e.Source, err)
 		}
 		if len(page.Terms) == 0 {
-			m.Note(fmt.Sprintf("example %s has no text and is left out", e.Source))
+			note(fmt.Sprintf("example %s has no text and is left out", e.Source))
 			continue
 		}
 		if e.Negative {
@@ -125,6 +128,11 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 				m.Known[src] = e
 			}
 			e.Negative = negative
+			// Of a page that is shown twice the judge would believe that two pages share its words.
+			if i := slices.IndexFunc(examples, func(x collection.Example) bool { return x.Negative == negative && bytes.Equal(x.Body, e.Body) }); i >= 0 && len(e.Body) > 0 {
+				m.Note(fmt.Sprintf("example %s is the same page as %s and is left out", src, examples[i].Source))
+				continue
+			}
 			examples = append(examples, e)
 		}
 		return nil
@@ -215,11 +223,19 @@ func ReadExample(name string) (e collection.Example, err error) {
 	if kind := http.DetectContentType(b); len(b) > 0 && !strings.HasPrefix(kind, "text/") {
 		return e, fmt.Errorf("it is %s, neither text nor HTML", kind)
 	}
+	return FileExample(name, b), nil
+}
+
+// FileExample is an example page of the contents of a file: HTML, or text where its name
+// ends in .txt. It has no address of its own; the one that stands for it ends in the
+// name, by which judges tell of it.
+func FileExample(name string, contents []byte) collection.Example {
 	mime := "text/html"
 	if strings.EqualFold(filepath.Ext(name), ".txt") {
 		mime = "text/plain"
 	}
-	return collection.Example{Source: name, URL: "http://example.invalid/", MIME: mime, Body: b}, nil
+	u := url.URL{Scheme: "http", Host: judge.FileHost, Path: "/" + filepath.Base(name)}
+	return collection.Example{Source: name, URL: u.String(), MIME: mime, Body: contents}
 }
 
 // ParseExample makes a page of an example.

@@ -7,14 +7,14 @@ import (
 )
 
 // Outline says in two lines what a crawl of the job will do: what it goes for and
-// how it chooses, and how far it goes. The job has its defaults filled in. Texts
-// of the job stand in it as they are.
-func (j *Job) Outline() []string {
-	return []string{j.aimLine(), j.boundsLine()}
+// how it chooses, and how far it goes. The job has its defaults filled in, and of its
+// example pages so many were had. Texts of the job stand in it as they are.
+func (j *Job) Outline(examples int) []string {
+	return []string{j.aimLine(examples), j.boundsLine()}
 }
 
 // aimLine says what is wanted, who judges and what goes first.
-func (j *Job) aimLine() string {
+func (j *Job) aimLine(examples int) string {
 	t := &j.Topic
 	var of []string
 	if n := len(t.Keywords); n > 0 {
@@ -26,8 +26,8 @@ func (j *Job) aimLine() string {
 	if t.Description != "" && len(t.Keywords) == 0 {
 		of = append(of, "“"+clip(t.Description)+"”")
 	}
-	if n := len(t.Examples); n > 0 {
-		of = append(of, count(n, "example page"))
+	if examples > 0 {
+		of = append(of, count(examples, "example page"))
 	}
 	if len(j.Judge.Focus) > 0 {
 		of = append(of, strings.Join(j.Judge.Focus, ", "))

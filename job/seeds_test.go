@@ -42,7 +42,7 @@ No limit of pages, from 1 seed, within its host; 1s between requests to a host, 
 			t.Fatal(err)
 		}
 		j.setDefaults()
-		if got := strings.Join(j.Outline(), "\n"); got != want {
+		if got := strings.Join(j.Outline(len(j.Topic.Examples)), "\n"); got != want {
 			t.Errorf("of %s\n%s\nwant\n%s", text, got, want)
 		}
 	}

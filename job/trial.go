@@ -89,7 +89,7 @@ func (m *Maker) examplePages() map[string]*web.Page {
 // try judges a page by a judge of a topic without it.
 func (m *Maker) try(ctx context.Context, t *Trial, p *web.Page, whole *topic.Topic) error {
 	without := *whole
-	same := func(x *web.Page) bool { return x.URL == p.URL && x.Title == p.Title && x.Main == p.Main }
+	same := func(x *web.Page) bool { return x.Title == p.Title && x.Main == p.Main } // of what is the same, one is in the topic
 	without.Examples = slices.DeleteFunc(slices.Clone(whole.Examples), same)
 	without.Negatives = slices.DeleteFunc(slices.Clone(whole.Negatives), same)
 	m.Topic = &without

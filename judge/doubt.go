@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/learn/metric"
@@ -25,18 +26,41 @@ func (j *topicJudge) Doubts() (notes []string, err error) {
 	if j.memory == nil {
 		return notes, nil
 	}
+	if j.strange() {
+		notes = append(notes, "no word of the keywords stands on an example page: if the examples show something else, leave them out")
+	}
 	if unlike := j.unlike(); len(unlike) > 0 {
 		list := make([]string, 0, 3)
 		for _, u := range unlike[:min(3, len(unlike))] {
-			list = append(list, u.String())
+			list = append(list, exampleName(u))
 		}
 		if n := len(unlike) - len(list); n > 0 {
 			list = append(list, fmt.Sprintf("%d more", n))
 		}
-		notes = append(notes, fmt.Sprintf("%d of %d example pages look unlike the others, and unlike the keywords: %s; leave out what shows something else",
-			len(unlike), len(j.examples), strings.Join(list, ", ")))
+		of := strconv.Itoa(len(j.examples))
+		if len(j.examples) > heldOutExamples {
+			of = fmt.Sprintf("the first %d", heldOutExamples)
+		}
+		notes = append(notes, fmt.Sprintf("%d of %s example pages look unlike the others, and unlike the keywords: %s; leave out what shows something else",
+			len(unlike), of, strings.Join(list, ", ")))
 	}
 	return notes, nil
+}
+
+// strange tells whether the keywords and all examples have no word in common. Examples in
+// another language than the keywords cannot have any.
+func (j *topicJudge) strange() bool {
+	for _, p := range j.examples {
+		if p.TermLanguage != "" && p.TermLanguage != j.analyzer.Languages()[0] {
+			return false
+		}
+		for stem := range j.exampleCounts(p) {
+			if _, ok := j.keywordStems[stem]; ok {
+				return false
+			}
+		}
+	}
+	return len(j.examples) > 0 && len(j.keywordStems) > 0
 }
 
 // unlike are the examples that score less than a quarter of what the median does,

@@ -124,7 +124,7 @@ func (j *topicJudge) Explain(p *web.Page) Explanation {
 		x.Facts = append(x.Facts, "it is one of the examples")
 	}
 	if u, likeness := j.nearest(p); likeness > 0 {
-		x.Facts = append(x.Facts, fmt.Sprintf("the example most like it is %s, with a cosine of %.2f from 0 to 1", u, likeness))
+		x.Facts = append(x.Facts, fmt.Sprintf("the example most like it is %s, with a cosine of %.2f from 0 to 1", exampleName(u), likeness))
 	}
 	return x
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -199,7 +200,7 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r constants) *topicJu
 	j.setKeywords(j.keywords, j.phrases)
 	for _, p := range j.examples {
 		j.nameSite(p)
-		if p.URL.Host() != exampleHost {
+		if p.URL.Host() != FileHost {
 			j.templates.observe(p)
 		}
 	}
@@ -242,8 +243,21 @@ func (r *constants) calibration(written bool, n int) (slope, offset float64) {
 	return r.slope - r.aloneSlope*min(u, r.aloneMost), r.offset - r.aloneOffset*u*u*(1-u)
 }
 
-// exampleHost is the host of examples that come from files, of whatever site.
-const exampleHost = "example.invalid"
+// FileHost is the host of examples that come from files, of whatever site. The path of
+// such an address is the name of the file.
+const FileHost = "example.invalid"
+
+// exampleName is what people know an example by: its address, or the name of its file.
+func exampleName(u web.URL) string {
+	if u.Host() != FileHost {
+		return u.String()
+	}
+	name, err := url.PathUnescape(strings.TrimPrefix(u.RequestPath(), "/"))
+	if err != nil || name == "" {
+		return "a file" // crawls of earlier versions did not keep the name
+	}
+	return name
+}
 
 // nameSite notes the words that name the site of an example: those of its host,
 // and of the last part of a title that has several.

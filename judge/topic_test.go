@@ -219,6 +219,7 @@ func TestNotes(t *testing.T) {
 		language  string  // of the pages seen, "" where it is not known
 	}{
 		{"one example", topic.Topic{Examples: odd.Examples[:1]}, ofSteel, "one example page and no keywords", 0, ""},
+		{"an example without a keyword", topic.Topic{Keywords: []string{"glacier"}, Examples: odd.Examples[:1]}, ofBees, "no word of the keywords stands on an example page", 0, ""},
 		{"an example of something else", odd, ofSteel, "1 of 6 example pages look unlike the others, and unlike the keywords: http://www.near.test/12", 0, ""},
 		{"examples of everything", mixed, ofAnybody, "hardly tells its own examples", 0, ""},
 		{"a keyword on every page", topic.Topic{Keywords: []string{"steel"}}, ofSteel, "of the first 64 pages more than half of those that are not taken for relevant hold each of these keywords too, which tell little then: “steel”", 0, ""},
@@ -258,6 +259,35 @@ func TestNotes(t *testing.T) {
 				t.Errorf("it says %q, want %q", got, c.notes)
 			}
 		})
+	}
+}
+
+// An example of a file is told by the name of the file. Of many examples the first are looked at.
+func TestNotesNameFiles(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(7, 8))}
+	bees := topic.Topic{Keywords: []string{"bees"}}
+	for i := range 31 {
+		subject := ofBees
+		if i == 4 {
+			subject = ofLaw
+		}
+		bees.Examples = append(bees.Examples, w.page("near", subject, 100))
+	}
+	u, err := web.Parse("http://" + judge.FileHost + "/law%20and%20order.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bees.Examples[4].URL = u
+	j, err := judge.New("topic", &bees, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := j.(judge.Doubter).Doubts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "1 of the first 30 example pages look unlike the others, and unlike the keywords: law and order.html; leave out"; !strings.Contains(strings.Join(notes, "\n"), want) {
+		t.Errorf("it says %q, want %q", notes, want)
 	}
 }
 

@@ -116,7 +116,7 @@ func checksum(head, contents []byte) uint64 {
 func Unmarshal(b []byte, a *text.Analyzer) (*File, error) {
 	whole := b
 	if n := min(len(b), len(magic)); string(b[:n]) != magic[:n] || n == 0 {
-		return nil, fmt.Errorf("%w: give one that `waggle train model` wrote", ErrNoModel)
+		return nil, fmt.Errorf("%w: give one that `waggle train` wrote", ErrNoModel)
 	}
 	if len(b) < len(magic)+4 {
 		return nil, cut(whole)
@@ -194,7 +194,7 @@ func damaged(format string, args ...any) error {
 func Read(name string, a *text.Analyzer) (*File, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("model: %w; give a file that `waggle train model` wrote", err)
+		return nil, fmt.Errorf("model: %w; give a file that `waggle train` wrote", err)
 	}
 	defer file.Close()
 	b, err := io.ReadAll(io.LimitReader(file, maxSize+1))

@@ -108,8 +108,8 @@ func TestDamage(t *testing.T) {
 		is   error
 		says string
 	}{
-		{"nothing", nil, model.ErrNoModel, "waggle train model"},
-		{"another file", []byte("<!DOCTYPE html><html>"), model.ErrNoModel, "waggle train model"},
+		{"nothing", nil, model.ErrNoModel, "`waggle train` wrote"},
+		{"another file", []byte("<!DOCTYPE html><html>"), model.ErrNoModel, "`waggle train` wrote"},
 		{"another version", later, model.ErrVersion, "train it anew with this program"},
 		{"a kind of the future", rename(t, whole, `"kind":"crf"`, `"kind":"llm"`), model.ErrVersion, `"llm"`},
 		{"a header that is no JSON", rename(t, whole, `{"kind"`, `["kind"`), model.ErrDamaged, "header"},
@@ -127,7 +127,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if _, err := model.Read(filepath.Join(t.TempDir(), "none"), analyzer); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "waggle train model") {
+	if _, err := model.Read(filepath.Join(t.TempDir(), "none"), analyzer); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "`waggle train` wrote") {
 		t.Errorf("no file: %v", err)
 	}
 }

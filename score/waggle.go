@@ -53,7 +53,7 @@ type waggle struct {
 	weights     *posterior
 	alternation alternation
 	first       firstWeights
-	kept        []keptExample              // all so far
+	kept        []keptExample              // all so far, at most mostKept
 	renewed     map[pageKey]renewedVerdict // of pages that hold links
 	renews      bool                       // the setting renewals, with a judge whose verdicts count
 	keepsNone   bool                       // no example is kept any more: renews is false or there were more than mostKept

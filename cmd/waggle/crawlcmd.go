@@ -27,6 +27,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -187,7 +188,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	show := func(j *job.Job) view.View {
 		fresh = false
 		if !c.JSON {
-			printOutline(std.out, j)
+			printOutline(std.out, j, m.Topic)
 		}
 		switch {
 		case c.Open:
@@ -275,13 +276,18 @@ func (c *crawlCmd) open(ctx context.Context, std streams, docs parse.Documents) 
 	return wait
 }
 
-// printOutline says what a crawl will do, in lines that fit the terminal.
-func printOutline(out *os.File, j *job.Job) {
+// printOutline says what a crawl will do, in lines that fit the terminal. t is its topic,
+// nil where it is not made yet.
+func printOutline(out *os.File, j *job.Job, t *topic.Topic) {
+	examples := len(j.Topic.Examples)
+	if t != nil {
+		examples = len(t.Examples)
+	}
 	width := 0
 	if term.IsTerminal(int(out.Fd())) {
 		width, _, _ = term.GetSize(int(out.Fd())) // 0 where it cannot be told
 	}
-	for _, line := range j.Outline() {
+	for _, line := range j.Outline(examples) {
 		lines := []string{event.Line(line)}
 		if width > 1 {
 			lines = terminal.Wrap(lines[0], width-1)

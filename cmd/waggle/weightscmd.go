@@ -27,8 +27,9 @@ crawl of the same topic and judge can begin with that, and learns on:
   waggle train inspect bees.weights
 
 Weights of words are of use wherever the topic is crawled, those of hosts, folders
-and blocks on the same sites alone. A crawl whose topic or judge is another one says
-so when it begins.`
+and blocks on the same sites alone. On sites of another kind than those of the crawl
+a model costs pages: begin without one there. A crawl whose topic or judge is another
+one says so when it begins.`
 }
 
 // Run writes the model.

@@ -78,7 +78,7 @@ func judgedClasses(ctx context.Context, col collection.Collection, j *job.Job, a
 
 // noCrawl says what a folder is that holds no crawl, and what to do.
 func noCrawl(dir string) error {
-	const need = "an apprentice learns from the links that a crawl followed, in their order: name the folder that waggle crawl -o wrote"
+	const need = "what is learnt here is learnt from the links that a crawl followed, in their order: name the folder that waggle crawl -o wrote"
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:

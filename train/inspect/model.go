@@ -34,7 +34,10 @@ func Model(out io.Writer, name string, f *model.File, top int) {
 	if p.Sequences > 0 {
 		fmt.Fprintf(out, " and %s", terminal.Count(p.Sequences, "sequence"))
 	}
-	fmt.Fprintf(out, "\ntraining set    %s\n", terminal.Untrusted(p.TrainingSet, 16))
+	fmt.Fprintln(out)
+	if p.TrainingSet != "" {
+		fmt.Fprintf(out, "training set    %s\n", terminal.Untrusted(p.TrainingSet, 16))
+	}
 	if f.Space != nil {
 		fmt.Fprintf(out, "sees            %s\n", terminal.Untrusted(f.Space.String(), 200))
 	}

@@ -307,11 +307,7 @@ func (s *Starter) maker(d *Draft, whole bool, note func(string)) (m *job.Maker, 
 	}
 	s.mu.Unlock()
 	for _, f := range d.Files {
-		mime := "text/html"
-		if strings.EqualFold(filepath.Ext(f.Name), ".txt") {
-			mime = "text/plain"
-		}
-		known[f.Name] = collection.Example{Source: f.Name, URL: "http://example.invalid/", MIME: mime, Body: []byte(f.Text)}
+		known[f.Name] = job.FileExample(f.Name, []byte(f.Text))
 	}
 	keep = func() {
 		s.mu.Lock()
