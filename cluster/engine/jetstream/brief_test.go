@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
@@ -19,25 +18,7 @@ import (
 
 // Who looks at a crawl that has no brief logs, such as one of an earlier version, makes none.
 func TestNoBrief(t *testing.T) {
-	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	e, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	conn, err := nats.Connect(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := natsjs.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, _, js := beside(t)
 	if err := js.DeleteStream(t.Context(), "BRIEF_waggle-bees"); err != nil {
 		t.Fatal(err)
 	}

@@ -193,7 +193,7 @@ func final(err error) bool {
 
 // Append implements engine.Engine.
 func (e *Engine) Append(ctx context.Context, drafts ...engine.Draft) ([]engine.Position, error) {
-	sends := make([]sending, len(drafts))
+	sends := make([]publication, len(drafts))
 	for i := range drafts {
 		d := &drafts[i]
 		if err := engine.CheckDraft(d); err != nil {
@@ -212,22 +212,22 @@ func (e *Engine) Append(ctx context.Context, drafts ...engine.Draft) ([]engine.P
 	return at, e.publish(ctx, sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
 }
 
-// sending is a message to a stream.
-type sending struct {
+// publication is a message to a stream.
+type publication struct {
 	*nats.Msg
 	stream string
 }
 
 // message has an identity by which a server knows it when it comes again.
-func message(stream, subject string, data []byte) sending {
+func message(stream, subject string, data []byte) publication {
 	m := nats.NewMsg(subject)
 	m.Data = data
 	m.Header.Set(jetstream.MsgIDHeader, rand.Text())
-	return sending{m, stream}
+	return publication{m, stream}
 }
 
 // publish sends messages until each is acknowledged or refused, or ctx ends.
-func (e *Engine) publish(ctx context.Context, sends []sending, stored func(i int, sequence uint64)) error {
+func (e *Engine) publish(ctx context.Context, sends []publication, stored func(i int, sequence uint64)) error {
 	var refused error
 	left := make([]int, len(sends))
 	for i := range left {
@@ -288,7 +288,7 @@ func (e *Engine) publish(ctx context.Context, sends []sending, stored func(i int
 // where it is not in the stream. An earlier try may have been stored without an answer: a
 // server of its own compares the condition before it looks whether it knows the message, so
 // it refuses what it has. It would be the first of its subject behind the condition.
-func (e *Engine) stored(ctx context.Context, m sending) (sequence uint64, err error) {
+func (e *Engine) stored(ctx context.Context, m publication) (sequence uint64, err error) {
 	last, err := strconv.ParseUint(m.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%s was refused for a condition that it does not have: %w", m.Subject, err)

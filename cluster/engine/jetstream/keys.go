@@ -185,7 +185,7 @@ func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.R
 		if value == nil {
 			m.Header.Set("KV-Operation", "DEL")
 		}
-		err = e.publish(ctx, []sending{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		err = e.publish(ctx, []publication{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
 		if value == nil {
 			is = 0
 		}

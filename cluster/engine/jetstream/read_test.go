@@ -16,25 +16,7 @@ import (
 // A Read ends with its context, also one that begins anew at that moment, as what the server kept of
 // it is gone.
 func TestReadEnds(t *testing.T) {
-	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	e, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	conn, err := nats.Connect(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := natsjs.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, e, js := beside(t)
 	if _, err := e.Append(t.Context(), engine.Draft{Log: "log", Data: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,4 +57,29 @@ func TestReadEnds(t *testing.T) {
 			t.Fatalf("it has not ended, at the attempt %d", i)
 		}
 	}
+}
+
+// beside is an engine on a server of its own, and a client beside it that may do what the engine does not.
+func beside(t *testing.T) (*jetstream.Server, *jetstream.Engine, natsjs.JetStream) {
+	t.Helper()
+	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	e, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := natsjs.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, e, js
 }
