@@ -100,8 +100,8 @@ func TestKilledWhileSteered(t *testing.T) {
 	if len(site.again) > 0 {
 		t.Errorf("asked for again although acknowledged: %v", site.again)
 	}
-	if len(told) >= 100 && len(labels) < len(told)/20 {
-		t.Errorf("of %d acts %d are labels that hold", len(told), len(labels))
+	if len(told) >= 100 && len(labels) == 0 {
+		t.Errorf("of %d acts none is a label that holds", len(told))
 	}
 	t.Logf("%q: %d kills, %d acts taken in of %d, %d labels hold", kind, killed, taken, len(told), len(labels))
 }
