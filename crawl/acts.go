@@ -438,7 +438,7 @@ func (d *driver) rescore(ctx context.Context, now time.Time) error {
 	}
 	if d.Frontier.Stats(now).Queued > rescoredAtOnce && d.Scorer.Rescores() {
 		d.step.count.SweepDue, d.step.count.Sweeping, d.step.count.Sweep = false, true, nil
-		return d.sweep(ctx, now)
+		return d.sweep(ctx, now, false)
 	}
 	for from, again := []byte(nil), true; again; again = from != nil {
 		var err error

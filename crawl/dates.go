@@ -317,8 +317,7 @@ func (s *Step) replayDates(e event.Fetched) {
 // for few priorities anew before it gives a link out. The priorities of other links stay, so
 // that a second call changes nothing.
 func (d *driver) moveBehind(ctx context.Context) error {
-	dates := &d.step.dates
-	if !dates.moved || dates.behind == 0 {
+	if !d.movesBehind() {
 		return nil
 	}
 	for from, more := []byte(nil), true; more; more = from != nil {
@@ -328,6 +327,9 @@ func (d *driver) moveBehind(ctx context.Context) error {
 			return ofFrontier(err)
 		}
 	}
-	dates.moved = false
+	d.step.dates.moved = false
 	return nil
 }
+
+// movesBehind tells whether moveBehind has something to do.
+func (d *driver) movesBehind() bool { return d.step.dates.moved && d.step.dates.behind > 0 }

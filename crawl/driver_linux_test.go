@@ -30,6 +30,8 @@ import (
 // pages/s is by the processor time of its thread alone, without what other threads do for
 // it, such as writing what was decided; the bar is 5,000. What is scored anew is scored by all
 // cores, its own among them: with -cpu 4, where four are free, that is a quarter of it.
+// %-of-examining is the same time in percent of what the thread took to make and to examine the pages,
+// which depends on the machine's speed as much, and on what is measured not at all: two revisions are compared by it.
 // pages/wall-s is by the clock, with what the goroutine waits for, and longest-ms the longest turn
 // by it: those two tell of the load of the machine, too. docs/results/speed.md has figures.
 func BenchmarkDriver(b *testing.B) {
@@ -79,7 +81,7 @@ func benchDriver(b *testing.B, scorer string) {
 	ctx := context.Background()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var wall, cpu, longest time.Duration
+	var wall, cpu, longest, examining time.Duration
 	measure := func(do func() error) {
 		began, used := time.Now(), threadTime()
 		must(b, do())
@@ -105,13 +107,16 @@ func benchDriver(b *testing.B, scorer string) {
 		}
 		l := waiting[0]
 		waiting = waiting[1:]
+		used := threadTime()
 		r, err := w.Fetch(ctx, l.URL)
 		a, err := d.Examine(ctx, l, r, err)
 		must(b, err)
+		examining += threadTime() - used
 		d.inFlight--
 		measure(func() error { return d.arrive(ctx, a) })
 	}
 	b.ReportMetric(pages/cpu.Seconds(), "pages/s")
+	b.ReportMetric(100*cpu.Seconds()/examining.Seconds(), "%-of-examining")
 	b.ReportMetric(pages/wall.Seconds(), "pages/wall-s")
 	b.ReportMetric(longest.Seconds()*1000, "longest-ms")
 	b.ReportMetric(0, "ns/op")

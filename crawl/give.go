@@ -172,13 +172,21 @@ func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, 
 		if err != nil {
 			return err
 		}
-		if err := d.settle(ctx, now, a.Record, out); err != nil {
+		// What is scored anew after this page is scored on other cores while it is settled: nothing
+		// of that changes a score.
+		join, early := func() {}, d.step.count.Sweeping && !d.movesBehind()
+		if early {
+			join = d.prescore()
+		}
+		err = d.settle(ctx, now, a.Record, out)
+		join()
+		if err != nil {
 			return err
 		}
 		if err := d.moveBehind(ctx); err != nil {
 			return err
 		}
-		if err := d.sweep(ctx, now); err != nil {
+		if err := d.sweep(ctx, now, early); err != nil {
 			return err
 		}
 	}

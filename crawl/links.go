@@ -39,7 +39,7 @@ type linkBuffers struct {
 
 // links scores the links of a page. A link that occurs more than once goes by
 // its best occurrence, in the place of its first.
-func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Skipped) {
+func (s *Step) links(a *Arrival, memory []byte) (found []link, refused []event.Skipped) {
 	p, parent := a.Page, &a.Lease.Candidate
 	if p.Directives.NoFollow && !s.policy.IgnoreDirectives {
 		return nil, nil

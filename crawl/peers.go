@@ -422,7 +422,7 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	if err := d.settle(ctx, now, nil, out); err != nil {
 		return err
 	}
-	return d.sweep(ctx, now)
+	return d.sweep(ctx, now, false)
 }
 
 // tellPeers offers others the standing of this worker, after links were given out, and its last.

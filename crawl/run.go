@@ -369,7 +369,7 @@ func (d *driver) resume(ctx context.Context, state func(name string) ([]byte, er
 	if err := d.moveBehind(ctx); err != nil {
 		return err
 	}
-	if err := d.sweep(ctx, now); err != nil {
+	if err := d.sweep(ctx, now, false); err != nil {
 		return err
 	}
 	if d.step.count.Renewing && d.Acts != nil {

@@ -325,7 +325,7 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	delete(s.leads.tried, a.Lease.URL)
 	switch {
 	case a.Page != nil:
-		out, err = s.page(now, a, preview)
+		out, err = s.page(now, &a, preview)
 	case a.Response != nil && a.Reason == web.ReasonRedirect:
 		out, err = s.redirect(now, a, preview)
 	default:
@@ -381,17 +381,17 @@ func (s *Step) inspect(a *Arrival) (f finding, err error) {
 }
 
 // page takes in a judged page.
-func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) {
+func (s *Step) page(now time.Time, a *Arrival, preview Preview) (Outcome, error) {
 	p, c := a.Page, &a.Lease.Candidate
-	f, err := s.inspect(&a)
+	f, err := s.inspect(a)
 	if err != nil {
 		return Outcome{}, err
 	}
 	v := a.Verdict
 	v.Relevant = v.Relevant && f.reason == ""
-	host := s.countPage(now, &a, v.Relevant, f.reason)
+	host := s.countPage(now, a, v.Relevant, f.reason)
 	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), f.copies > 0 && f.home)
-	memory, with := s.teach(now, &a, v, f)
+	memory, with := s.teach(now, a, v, f)
 
 	// The links of a duplicate may lead elsewhere where they are relative to another folder
 	// of the site; but a mirror only repeats what is known, and a trap goes on for ever. Where
@@ -430,7 +430,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if full {
 		turn.Drop = []web.Host{host.Host}
 	}
-	e := fetched(now, &a, v, f)
+	e := fetched(now, a, v, f)
 	e.Entries, e.Dated, e.Queued, e.Skipped, e.Sent = entries, dated, queued, skipped, s.sending()
 	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
 }

@@ -91,16 +91,34 @@ const sweepSlice = 2048
 // it at a time, while nothing else of the scorer is called.
 type SteadyScorer interface{ Steady() }
 
-// prescorer is implemented by frontiers that score on all cores what the next Rescore will ask for.
+// prescorer is implemented by frontiers that score on all cores what the next Rescore will ask for,
+// from Prescore on until join returns.
 type prescorer interface {
-	Prescore(n int, score func(*web.Candidate) float64)
+	Prescore(n int, score func(*web.Candidate) float64) (join func())
+}
+
+// prescore begins to score what the next slice of a sweep asks for.
+func (d *driver) prescore() (join func()) {
+	f, ok := d.Frontier.(prescorer)
+	if _, steady := d.Scorer.(SteadyScorer); !ok || !steady {
+		return func() {}
+	}
+	return f.Prescore(sweepSlice, d.sweepScore())
+}
+
+// sweepScore is how a sweep scores anew.
+func (d *driver) sweepScore() func(*web.Candidate) float64 {
+	if len(d.step.lists.of) > 0 && !d.Scorer.Rescores() {
+		return d.step.Rerank
+	}
+	return d.step.Rescore
 }
 
 // sweep scores a slice of what waits anew, if that is due. It follows every
 // arrival and, as a crawl may have died right between the two, every beginning:
 // what is leased next is then the same. What is leased counts as waiting: it waits again
-// after a restart.
-func (d *driver) sweep(ctx context.Context, now time.Time) error {
+// after a restart. prescored tells that the slice was scored by now.
+func (d *driver) sweep(ctx context.Context, now time.Time, prescored bool) error {
 	from, due := d.step.Sweep(func() int {
 		s := d.Frontier.Stats(now)
 		return s.Queued + s.Leased
@@ -108,15 +126,10 @@ func (d *driver) sweep(ctx context.Context, now time.Time) error {
 	if !due {
 		return nil
 	}
-	_, steady := d.Scorer.(SteadyScorer)
-	rescore := d.step.Rescore
-	if len(d.step.lists.of) > 0 && !d.Scorer.Rescores() {
-		rescore = d.step.Rerank
+	if !prescored {
+		d.prescore()()
 	}
-	if f, ok := d.Frontier.(prescorer); ok && steady {
-		f.Prescore(sweepSlice, rescore)
-	}
-	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, rescore)
+	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, d.sweepScore())
 	if err != nil {
 		return ofFrontier(err)
 	}

@@ -15,7 +15,8 @@ type change struct {
 	next  uint64 // the number of the next entry
 	quick bool   // it need not be handed to the operating system before the next other one
 	later bool   // it is written while the caller goes on
-	// first is Turn.First, and safe Turn.Safe.
+	// state is Turn.State, first Turn.First, and safe Turn.Safe.
+	state map[string][]byte
 	first func() (map[string][]byte, error)
 	safe  bool
 }
@@ -36,13 +37,25 @@ type pendingCommit struct {
 	ledger *ledger
 	block  []byte // for the ledger; at, its place there
 	at     int64
-	bytes  int           // of batch and block, as they were handed over
+	moved  []movedLink   // what the batch is to say of these is written by the goroutine
+	bytes  int           // of batch, block and moved, as they were handed over
 	meta   meta          // as it is then
 	began  chan struct{} // closed when First has returned, or will not be called
 	done   chan struct{} // closed at the end; what follows is read by others after that
 	err    error
 	stored bool // the store has it
 }
+
+// movedLink is a link that was given another key: the record of its mark there, its key before, and
+// the link as the store has it.
+type movedLink struct {
+	record
+	from  key
+	value []byte
+}
+
+// size is about what a batch takes to say so.
+func (m *movedLink) size() int { return 2*candidateKeySize + len(m.value) }
 
 // Bounds of the commits that are on their way: more pages than come while a slow disk is synced,
 // of which each has some tens of kilobytes.
@@ -69,10 +82,14 @@ func (d *disk) commit(c change) error {
 // seen.go.
 func (d *disk) handOver(c change) error {
 	m := d.planned()
-	if c.first == nil && !c.safe && d.batch.Empty() && len(d.ledger.block) == 0 && c.next == m.next && d.ledger.size == m.size {
+	if c.first == nil && !c.safe && len(c.state) == 0 && d.batch.Empty() && len(d.ledger.block) == 0 && c.next == m.next && d.ledger.size == m.size {
 		return d.await(math.MaxInt)
 	}
-	if err := d.checkSpace(d.batch.Len()); err != nil {
+	bytes := d.batch.Len() + d.movingBytes
+	for name, value := range c.state {
+		bytes += len(name) + len(value)
+	}
+	if err := d.checkSpace(bytes); err != nil {
 		return err
 	}
 	settled := false
@@ -89,15 +106,16 @@ func (d *disk) handOver(c change) error {
 	rotates := d.full(&m)
 	most := 0
 	if !rotates {
-		most = d.mostBeside(d.batch.Len() + len(d.ledger.block))
+		most = d.mostBeside(bytes + len(d.ledger.block))
 	}
 	if err := d.await(most); err != nil {
 		return err
 	}
 	m = d.planned()
-	w := &pendingCommit{change: c, batch: d.batch, ledger: d.ledger, began: make(chan struct{}), done: make(chan struct{})}
+	w := &pendingCommit{change: c, batch: d.batch, moved: d.moving, ledger: d.ledger, began: make(chan struct{}), done: make(chan struct{})}
+	d.moving, d.movingBytes = nil, 0
 	w.block, w.at = d.ledger.cut()
-	w.bytes = w.batch.Len() + len(w.block)
+	w.bytes = bytes + len(w.block)
 	m.size, m.records, m.next = d.ledger.size, d.ledger.records, c.next
 	m.turn++
 	if rotates { // the block is of the old ledger
@@ -105,6 +123,7 @@ func (d *disk) handOver(c change) error {
 			return d.fail(err)
 		}
 		w.block = nil
+		d.seen.changes().putMoved(w.moved)
 		if err := d.rotate(&m); err != nil {
 			return d.fail(err)
 		}
@@ -128,6 +147,9 @@ func (d *disk) handOver(c change) error {
 	d.spare = nil
 	d.pending = append(d.pending, w)
 	go d.write(w)
+	if len(w.moved) > 0 && !rotates {
+		d.seen.putBeside(w.moved)
+	}
 	if settled || rotates {
 		if err := d.await(0); err != nil {
 			return err
@@ -206,8 +228,15 @@ func (d *disk) write(w *pendingCommit) {
 
 // store hands a commit to the operating system, or to the platter where it is to be safe.
 func (d *disk) store(w *pendingCommit, state map[string][]byte) error {
-	for _, name := range sortedNames(state) {
-		setState(w.batch, name, state[name])
+	for _, states := range [...]map[string][]byte{w.state, state} {
+		for _, name := range sortedNames(states) {
+			setState(w.batch, name, states[name])
+		}
+	}
+	for i := range w.moved {
+		m := &w.moved[i]
+		deleteLink(w.batch, m.host, m.from)
+		setLink(w.batch, m.host, key(m.tag), m.value)
 	}
 	if err := w.writeBlock(); err != nil {
 		return err

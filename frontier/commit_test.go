@@ -125,7 +125,7 @@ func TestPrescore(t *testing.T) {
 			counted := func(c *web.Candidate) float64 { asked++; return score(c) }
 			for from, again := []byte(nil), true; again; again = from != nil {
 				if foresee {
-					f.Prescore(40, score)
+					f.Prescore(40, score)()
 				}
 				if from, err = f.Rescore(ctx, from, 40, counted); err != nil {
 					t.Fatal(err)

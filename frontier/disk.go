@@ -47,11 +47,13 @@ type disk struct {
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked   int64
-	unwitnessed error    // see Frontier.Unwitnessed
-	moved       int      // links that were given another key since flushMoved last wrote out
-	puttingBack bool     // there is a statePutBack
-	records     []record // of rescore, used again
-	hashes      []uint64 // likewise, of several marks
+	unwitnessed error // see Frontier.Unwitnessed
+	moved       int   // links that were given another key since flushMoved last wrote out
+	puttingBack bool  // there is a statePutBack
+	// Links that were given another key and are in no commit yet, and how many bytes these say of them.
+	moving      []movedLink
+	movingBytes int
+	hashes      []uint64 // of several marks, used again
 	ahead       *readAhead
 	stopping    atomic.Bool // a run that is being written is given up
 	fullAt      int64       // records of the ledger when the disk was too full for a run; 0 = it was not
@@ -84,7 +86,7 @@ func (d *disk) marks(of []web.Candidate, to []mark) ([]mark, error) {
 	for i := range of {
 		d.hashes = append(d.hashes, hashOf(of[i].URL))
 	}
-	d.seen.recent.touch(d.hashes)
+	d.seen.changes().touch(d.hashes)
 	for _, h := range d.hashes {
 		m, err := d.seen.get(h)
 		if err != nil {
@@ -154,8 +156,12 @@ func (d *disk) put(h *host, k key, c *web.Candidate) {
 func (d *disk) set(h *host, k key, value []byte) {
 	h.preread = nil
 	d.changed(h, k, value)
-	op := d.batch.SetDeferred(candidateKeySize, len(value))
-	appendCandidateKey(op.Key[:0], h.id, k)
+	setLink(d.batch, h.id, k, value)
+}
+
+func setLink(b *pebble.Batch, host uint32, k key, value []byte) {
+	op := b.SetDeferred(candidateKeySize, len(value))
+	appendCandidateKey(op.Key[:0], host, k)
 	copy(op.Value, value)
 	_ = op.Finish() // fails on an indexed batch only
 }
@@ -167,8 +173,12 @@ func (d *disk) remove(h *host, k key) {
 
 func (d *disk) delete(h *host, k key) {
 	d.changed(h, k, nil)
-	op := d.batch.DeleteDeferred(candidateKeySize)
-	appendCandidateKey(op.Key[:0], h.id, k)
+	deleteLink(d.batch, h.id, k)
+}
+
+func deleteLink(b *pebble.Batch, host uint32, k key) {
+	op := b.DeleteDeferred(candidateKeySize)
+	appendCandidateKey(op.Key[:0], host, k)
 	_ = op.Finish()
 }
 
@@ -473,27 +483,19 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
 	var all []key // as they are in the end, where they are few
-	moved := d.records[:0]
-	defer func() {
-		d.hashes = d.hashes[:0]
-		for i := range moved {
-			d.hashes = append(d.hashes, moved[i].hash)
-		}
-		d.seen.recent.touch(d.hashes)
-		for _, r := range moved {
-			d.note(r, false)
-		}
-		d.records = moved
-	}()
 	few := from.seq == 0 && h.queued <= headSize
-	again := func(was key, value []byte, c *web.Candidate, prescored *float64) error {
+	h.preread = nil
+	again := func(was key, value []byte, hash uint64, c *web.Candidate, prescored *float64) error {
 		looked++
-		before := *c
+		var before web.Candidate
+		if prescored == nil {
+			before = *c
+		}
 		p, err := score(c, prescored)
 		if err != nil {
 			return err
 		}
-		if revised(&before, c) {
+		if prescored == nil && revised(&before, c) {
 			value = appendCandidate(nil, c)
 			d.set(h, was, value)
 			d.recent.put(was, value)
@@ -503,9 +505,13 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, pr
 			d.recent.move(was, is)
 			w.remove(was)
 			w.put(is, h.queued-1)
-			d.delete(h, was)
-			d.set(h, is, value)
-			moved = append(moved, record{hashOf(c.URL), mark{is, waiting}.tag(), h.id})
+			m := movedLink{record: record{hash, mark{is, waiting}.tag(), h.id}, from: was, value: value}
+			d.ledger.add(m.record)
+			if d.moving == nil {
+				d.moving = make([]movedLink, 0, n)
+			}
+			d.moving = append(d.moving, m)
+			d.movingBytes += m.size()
 			d.moved++
 		}
 		if few {
@@ -538,7 +544,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, pr
 		if l.scored {
 			prescored = &l.score
 		}
-		if err := again(l.key, l.value, &l.c, prescored); err != nil {
+		if err := again(l.key, l.value, l.hash, &l.c, prescored); err != nil {
 			return key{}, looked, err
 		}
 		from = key{l.prio, l.seq + 1} // behind it
@@ -552,7 +558,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, pr
 		}
 		c, err := parseCandidate(value, was)
 		if err == nil {
-			err = again(was, value, &c, nil)
+			err = again(was, bytes.Clone(value), hashOf(c.URL), &c, nil)
 		}
 		return true, err
 	})

@@ -274,8 +274,8 @@ type backend interface {
 	// startReadAhead is called after that: it may read, in the background, the n links
 	// from which the next Rescore will begin most likely.
 	startReadAhead(host uint32, from key, n int)
-	// prescore scores the first n of these on all cores.
-	prescore(n int, score func(*web.Candidate) float64)
+	// prescore begins to score the first n of these on other cores; join ends it.
+	prescore(n int, score func(*web.Candidate) float64) (join func())
 	state(name string) ([]byte, error)
 	sync() error
 	close() error
@@ -350,7 +350,7 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 		f.backend.forgetPutBack()
 		f.interrupted = 0
 	}
-	if err := f.backend.commit(change{next: f.next, first: turn.First, later: turn.First != nil, safe: turn.Safe}); err != nil {
+	if err := f.backend.commit(change{next: f.next, state: turn.State, first: turn.First, later: turn.First != nil, safe: turn.Safe}); err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
 	for _, h := range touched {
@@ -426,9 +426,6 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host, err error) {
 			h.wasUntried = false
 			f.tried(h.state.Slow > 0)
 		}
-	}
-	for _, name := range sortedNames(turn.State) {
-		f.backend.setState(name, turn.State[name])
 	}
 	return touched, nil
 }

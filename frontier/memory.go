@@ -125,6 +125,9 @@ func (m *memory) setState(name string, value []byte) {
 
 // commit writes nothing: what a turn is to be written after is done at once.
 func (m *memory) commit(c change) error {
+	for name, value := range c.state {
+		m.setState(name, value)
+	}
 	if c.first == nil {
 		return nil
 	}
@@ -144,7 +147,7 @@ func (m *memory) flushMoved(int) error { return nil }
 
 func (m *memory) startReadAhead(uint32, key, int) {}
 
-func (m *memory) prescore(int, func(*web.Candidate) float64) {}
+func (m *memory) prescore(int, func(*web.Candidate) float64) (join func()) { return func() {} }
 
 func (m *memory) peek(h *host, i int) (key, error) { return m.queues[h.id][i].key, nil }
 

@@ -35,6 +35,7 @@ type waitingLink struct {
 	host uint32
 	key
 	value  []byte        // nil for one that left
+	hash   uint64        // of its address; of links, and not of changes
 	c      web.Candidate // its bytes are those of value; read of links, and not of changes
 	score  float64       // as prescore has it, if scored
 	scored bool
@@ -125,6 +126,7 @@ func (a *readAhead) read(it *pebble.Iterator, n int) {
 		if l.c, err = parser.parse(l.value, k); err != nil {
 			break
 		}
+		l.hash = hashOf(l.c.URL)
 		a.links = append(a.links, l)
 	}
 	a.atEnd = !ok && it.Error() == nil
@@ -152,17 +154,18 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 	return links, whole, err
 }
 
-// prescore scores the first n links that were read, on all cores.
-func (d *disk) prescore(n int, score func(*web.Candidate) float64) {
+// prescore begins to score the first n links that were read on other cores. join takes its share of
+// those that are left, and returns once all are scored.
+func (d *disk) prescore(n int, score func(*web.Candidate) float64) (join func()) {
 	a := d.ahead
 	if a == nil {
-		return
+		return func() {}
 	}
-	<-a.done
-	links := a.links[:min(n, len(a.links))]
 	const some = 128 // links that a core takes at a time
 	var taken atomic.Int64
 	work := func() {
+		<-a.done
+		links := a.links[:min(n, len(a.links))]
 		for {
 			i := int(taken.Add(1)-1) * some
 			if i >= len(links) {
@@ -175,11 +178,13 @@ func (d *disk) prescore(n int, score func(*web.Candidate) float64) {
 		}
 	}
 	var others sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(links)+some-1)/some) - 1 {
+	for range min(runtime.GOMAXPROCS(0), (n+some-1)/some) - 1 {
 		others.Go(work)
 	}
-	work()
-	others.Wait()
+	return func() {
+		work()
+		others.Wait()
+	}
 }
 
 // has returns a link, if it was read by now and none of its host has changed.
@@ -223,7 +228,7 @@ func merged(links, changes []waitingLink, from key, whole bool) ([]waitingLink, 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, waitingLink{host: l.host, key: k, value: l.value, c: c})
+		out = append(out, waitingLink{host: l.host, key: k, value: l.value, hash: hashOf(c.URL), c: c})
 	}
 	slices.SortFunc(out, func(a, b waitingLink) int {
 		if a.before(b.key) {

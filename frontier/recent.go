@@ -2,7 +2,7 @@ package frontier
 
 // recentLinks are the links that entered or moved last, as the store has them, by the last bits of
 // their number: most of what is leased came a few pages ago.
-type recentLinks [1 << 12]struct {
+type recentLinks [1 << 14]struct {
 	key
 	value []byte // whose memory is used again
 }

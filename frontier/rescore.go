@@ -92,13 +92,16 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	return appendCandidateKey(nil, id, at), nil
 }
 
-// Prescore scores, on all cores, links that the next call will give new priorities, if that is a
-// Rescore of n links from where the last one has ended: it takes these in place of its own. Score
-// changes nothing, and is called by several goroutines at a time.
-func (f *Frontier) Prescore(n int, score func(*web.Candidate) float64) {
-	if f.broken == nil {
-		f.backend.prescore(n, score)
+// Prescore begins to score, on other cores, links that the next Rescore will give new priorities, if
+// that is one of n links from where the last one has ended: it takes these in place of its own. The
+// caller calls join before that Rescore, and before anything else that the score depends on changes: it
+// helps, and returns once all are scored. Score changes nothing, and is called by several goroutines at a
+// time.
+func (f *Frontier) Prescore(n int, score func(*web.Candidate) float64) (join func()) {
+	if f.broken != nil {
+		return func() {}
 	}
+	return f.backend.prescore(n, score)
 }
 
 // revised tells whether a candidate carries something else now, its priority

@@ -35,6 +35,26 @@ type seenSet struct {
 	runs           []*run              // the oldest first
 	out            map[uint64]struct{} // what is leased: on disk it waits
 	n              int                 // addresses
+	noting         chan struct{}       // closed when putBeside has ended; nil = it has
+}
+
+// changes is recent, as it is once all is put that was to be.
+func (s *seenSet) changes() *table {
+	if s.noting != nil {
+		<-s.noting
+		s.noting = nil
+	}
+	return s.recent
+}
+
+// putBeside puts the marks of links that moved while the caller goes on.
+func (s *seenSet) putBeside(moved []movedLink) {
+	t, done := s.changes(), make(chan struct{})
+	s.noting = done
+	go func() {
+		defer close(done)
+		t.putMoved(moved)
+	}()
 }
 
 // recentMost is how many addresses changed before they are made a run of.
@@ -47,7 +67,7 @@ func (s *seenSet) get(hash uint64) (mark, error) {
 	if _, out := s.out[hash]; out {
 		return mark{how: taken}, nil
 	}
-	if m := s.recent.get(hash); m.how != unknown {
+	if m := s.changes().get(hash); m.how != unknown {
 		return m, nil
 	}
 	if s.frozen != nil {
@@ -75,13 +95,13 @@ func (s *seenSet) sources(index bool) (from []source, err error) {
 	if s.frozen != nil {
 		from = append(from, &tableReader{t: s.frozen})
 	}
-	return append(from, &tableReader{t: s.recent}), nil
+	return append(from, &tableReader{t: s.changes()}), nil
 }
 
 // free gives back memory and files.
 func (s *seenSet) free() error {
 	var errs []error
-	s.recent.free()
+	s.changes().free()
 	if s.frozen != nil {
 		s.frozen.free()
 	}
@@ -116,7 +136,7 @@ func span(name string) (first, last uint64, ok bool) {
 
 // note changes the mark of an address; fresh tells that it had none.
 func (d *disk) note(r record, fresh bool) {
-	d.seen.recent.put(r)
+	d.seen.changes().put(r)
 	d.ledger.add(r)
 	if fresh {
 		d.seen.n++
@@ -186,7 +206,7 @@ func (d *disk) settle() (changed bool, err error) {
 
 // full tells whether it is time for a new ledger.
 func (d *disk) full(m *meta) bool {
-	full := d.seen.recent.n >= d.tableLimit || d.ledger.records >= 4*int64(d.tableLimit) || len(m.closed) > 0
+	full := d.seen.changes().n >= d.tableLimit || d.ledger.records >= 4*int64(d.tableLimit) || len(m.closed) > 0
 	return full && d.job == nil && d.seen.frozen == nil
 }
 
@@ -218,7 +238,7 @@ func (d *disk) rotate(m *meta) error {
 	m.closed = append(slices.Clone(m.closed), ledgerRef{m.ledger, old.size, old.records})
 	m.ledger++
 	m.size, m.records, m.synced = fresh.size, 0, fresh.size
-	d.seen.recent, d.seen.frozen = newTable(), d.seen.recent
+	d.seen.recent, d.seen.frozen = newTable(), d.seen.changes()
 	return nil
 }
 

@@ -132,6 +132,20 @@ func (t *table) touch(hashes []uint64) {
 	}
 }
 
+// putMoved puts the marks of links that moved.
+func (t *table) putMoved(moved []movedLink) {
+	var hashes [64]uint64
+	for some := range slices.Chunk(moved, len(hashes)) {
+		for i := range some {
+			hashes[i] = some[i].hash
+		}
+		t.touch(hashes[:len(some)])
+		for i := range some {
+			t.put(some[i].record)
+		}
+	}
+}
+
 func (s *shard) grow() {
 	old := s.slots
 	s.slots = newPages[slot](len(old) + len(old)/4 + 8)

@@ -31,6 +31,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -405,7 +406,7 @@ func (b *boundedFrontier) Commit(ctx context.Context, t web.Turn) (web.Receipt, 
 		inside = make([]web.Candidate, 0, len(t.Add))
 		at = make([]int, 0, len(t.Add))
 	}
-	done := t.Done
+	done := slices.Clip(t.Done)
 	outside := make([]bool, len(t.Add))
 	for i := range t.Add {
 		u := t.Add[i].URL
@@ -415,7 +416,7 @@ func (b *boundedFrontier) Commit(ctx context.Context, t web.Turn) (web.Receipt, 
 		case outside[i]:
 			res.Links++
 			res.Outside++
-			done = append(done[:len(done):len(done)], u)
+			done = append(done, u)
 		default:
 			inside = append(inside, t.Add[i])
 			at = append(at, i)

@@ -96,7 +96,7 @@ type Turn struct {
 	Drop []Host
 	// State holds what the crawl, its scorer and its archive need to go on
 	// after a restart, by name; a name absent here keeps its value, and
-	// one that is empty here has none any more.
+	// one that is empty here has none any more. With First the frontier keeps it.
 	State map[string][]byte
 	// First, unless nil, is called before the turn is written, on a goroutine of the
 	// frontier's: what the turn speaks of is to be written by it. What it returns is stored
