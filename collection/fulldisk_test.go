@@ -56,21 +56,74 @@ func (d *faultyDisk) take(k kind) error {
 
 // options are those of stores on the disk.
 func (d *faultyDisk) options() (o StoreOptions) {
-	o.Frontier.FS = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	o.Frontier.FS = tornFS{errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		switch op.Kind {
 		case errorfs.OpCreate, errorfs.OpLink, errorfs.OpMkdirAll, errorfs.OpReuseForWrite, errorfs.OpFilePreallocate,
-			errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+			errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
 			return d.take(roomOps)
 		case errorfs.OpRename, errorfs.OpRemove, errorfs.OpRemoveAll:
 			return d.take(nameOps)
-		case errorfs.OpOpen, errorfs.OpOpenDir, errorfs.OpList, errorfs.OpStat, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpFileStat:
+		case errorfs.OpOpen, errorfs.OpOpenDir, errorfs.OpList, errorfs.OpStat, errorfs.OpFileStat:
 			return d.take(readOps)
 		}
 		return nil
-	}))
+	})), d}
 	o.Archive.Files = faultyFiles{store.OS{}, d}
 	o.LogFile = func(f event.File) event.File { return faultyLog{f, d} }
 	return o
+}
+
+// tornFS has the writes and reads of the frontier fail half done, which errorfs does not.
+type tornFS struct {
+	vfs.FS
+	disk *faultyDisk
+}
+
+func (f tornFS) torn(file vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return tornFile{file, f.disk}, nil
+}
+
+func (f tornFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.torn(f.FS.Create(name, c))
+}
+
+func (f tornFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	return f.torn(f.FS.Open(name, opts...))
+}
+
+func (f tornFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return f.torn(f.FS.OpenReadWrite(name, c, opts...))
+}
+
+func (f tornFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.torn(f.FS.ReuseForWrite(oldname, newname, c))
+}
+
+type tornFile struct {
+	vfs.File
+	disk *faultyDisk
+}
+
+func (f tornFile) half(k kind, b []byte, do func([]byte) (int, error)) (int, error) {
+	if err := f.disk.take(k); err != nil {
+		n, _ := do(b[:len(b)/2]) // its error may be io.EOF, which is none of a disk
+		return n, err
+	}
+	return do(b)
+}
+
+func (f tornFile) Write(b []byte) (int, error) { return f.half(roomOps, b, f.File.Write) }
+func (f tornFile) Read(b []byte) (int, error)  { return f.half(readOps, b, f.File.Read) }
+
+func (f tornFile) WriteAt(b []byte, at int64) (int, error) {
+	return f.half(roomOps, b, func(b []byte) (int, error) { return f.File.WriteAt(b, at) })
+}
+
+func (f tornFile) ReadAt(b []byte, at int64) (int, error) {
+	return f.half(readOps, b, func(b []byte) (int, error) { return f.File.ReadAt(b, at) })
 }
 
 type faultyFiles struct {
@@ -137,8 +190,8 @@ func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
 
 func (f faultyFile) ReadAt(b []byte, at int64) (int, error) {
 	if err := f.disk.take(readOps); err != nil {
-		n, errRead := f.File.ReadAt(b[:len(b)/2], at)
-		return n, errors.Join(err, errRead)
+		n, _ := f.File.ReadAt(b[:len(b)/2], at)
+		return n, err
 	}
 	return f.File.ReadAt(b, at)
 }
@@ -167,8 +220,8 @@ func (f faultyLog) Write(b []byte) (int, error) {
 
 func (f faultyLog) ReadAt(b []byte, at int64) (int, error) {
 	if err := f.disk.take(readOps); err != nil {
-		n, errRead := f.File.ReadAt(b[:len(b)/2], at)
-		return n, errors.Join(err, errRead)
+		n, _ := f.File.ReadAt(b[:len(b)/2], at)
+		return n, err
 	}
 	return f.File.ReadAt(b, at)
 }

@@ -385,12 +385,9 @@ func saved(t *testing.T, log []byte) map[string]bool {
 // and the crawl goes on to its end. Archive and log are never behind the frontier
 // where nothing more was written than what was synced.
 //
-// WAGGLE_LONG=all tries every sync, WAGGLE_LONG=1 one of three, and the quick run one of four.
+// The long run tries every sync, the quick run one of four.
 func TestPowerFailsAnywhere(t *testing.T) {
-	every := long.Of(4, 3)
-	if long.All() {
-		every = 1
-	}
+	every := long.Of(4, 1)
 	type failure struct {
 		name, dir string
 		percent   int

@@ -105,6 +105,13 @@ var closed = []struct {
 	{netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), "a metadata service"}, // of Oracle
 }
 
+// closedNames are those by which cloud providers document the same services. They matter
+// where a proxy looks names up: here their addresses are found.
+var closedNames = []string{
+	"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
+	"metadata.tencentyun.com", "api.metadata.cloud.ibm.com",
+}
+
 var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96")    // RFC 6052: IPv4 in the last 4 bytes
 	sixTo4 = netip.MustParsePrefix("2002::/16")       // RFC 3056: IPv4 in bytes 2…5
@@ -112,6 +119,7 @@ var (
 
 	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215: IPv4 in the last 4 bytes of the common length
 	compatible = netip.MustParsePrefix("::/96")          // RFC 4291, 2.5.5.1: IPv4 in the last 4 bytes
+	teredo     = netip.MustParsePrefix("2001::/32")      // RFC 4380, section 4: IPv4 in the last 4 bytes, inverted
 )
 
 // guard returns a *refusedError for an address the public web cannot be at,
@@ -161,6 +169,10 @@ func wrapped(a netip.Addr) (in netip.Addr, ok bool) {
 		v4 = [4]byte(b[12:16])
 	case sixTo4.Contains(a):
 		v4 = [4]byte(b[2:6])
+	case teredo.Contains(a):
+		for i, x := range b[12:16] {
+			v4[i] = ^x
+		}
 	default:
 		return in, false
 	}

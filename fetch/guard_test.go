@@ -128,6 +128,7 @@ func TestGuardClosed(t *testing.T) {
 		"fd00:ec2::254": false, "fd00:ec2::23": false, "fd20:ce::254": false, "fd00:42::42": false, "fd00:c1::a9fe:a9fe": false,
 		"::ffff:169.254.169.254": false, "::169.254.169.254": false, "::ffff:0:169.254.169.254": false,
 		"64:ff9b::169.254.169.254": false, "64:ff9b:1::169.254.169.254": false, "2002:a9fe:a9fe::1": false,
+		"2001:0:4136:e378:8000:63bf:5601:5601": false, "2001:0:4136:e378:8000:63bf:f5ff:fffe": true, // Teredo of 169.254.169.254, and of 10.0.0.1
 	} {
 		a := netip.MustParseAddr(addr)
 		if err := guardClosed(a); (err == nil) != ok {

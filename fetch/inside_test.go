@@ -477,7 +477,7 @@ func TestProxyGuardRecovers(t *testing.T) {
 	if len(notes) != 1 {
 		t.Errorf("notes: %q", notes)
 	}
-	for _, name := range []string{"localhost", "a.localhost", "printer.local", "metadata.google.internal", "intranet", "localhost."} {
+	for _, name := range []string{"localhost", "a.localhost", "printer.local", "metadata.google.internal", "intranet", "localhost.", "router.home.arpa", "metadata.tencentyun.com"} {
 		ask(name, true, 0)
 	}
 	clock.advance(lookAgain)
@@ -489,6 +489,35 @@ func TestProxyGuardRecovers(t *testing.T) {
 	ask("g.test", true, 1)
 	if len(notes) != 1 {
 		t.Errorf("notes: %q", notes)
+	}
+}
+
+// With leave for private addresses a proxy is asked for names of a network, and still not for
+// those of metadata services.
+func TestProxyIsNotAskedForMetadata(t *testing.T) {
+	for _, scheme := range []string{"http", schemeSOCKSNames} {
+		w := newWire(Options{
+			Clock: newStill(), AllowPrivate: true, Proxy: &url.URL{Scheme: scheme, Host: "proxy.test:8080"}, Note: func(string) {},
+			Resolver: resolver(func(name string) ([]netip.Addr, error) {
+				return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+			}),
+		})
+		defer w.close()
+		for host, refused := range map[string]bool{
+			"intranet": false, "printer.local": false, "a.internal": false, "metadata.test": false,
+			"metadata": true, "metadata.google.internal": true, "METADATA.google.internal.": true, "metadata.goog": true, "instance-data": true,
+			"instance-data.ec2.internal": true, "metadata.tencentyun.com": true, "api.metadata.cloud.ibm.com": true,
+		} {
+			u, err := web.Parse("http://" + host + "/latest")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = w.guardName(t.Context(), u, u.Host().Name())
+			var f *web.Failure
+			if got := errors.As(err, &f) && f.Reason == web.ReasonAddress; got != refused || (err != nil) != refused {
+				t.Errorf("%s, %s: %v, want refused %t", scheme, host, err, refused)
+			}
+		}
 	}
 }
 

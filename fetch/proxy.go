@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,6 +151,8 @@ func (l *proxyLooks) looked(site string, answered bool, now time.Time) (gaveUp b
 func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 	o, l := &w.options, &w.looks
 	switch {
+	case slices.Contains(closedNames, bare(name)):
+		return &web.Failure{Reason: web.ReasonAddress, Detail: fmt.Sprintf("%.200s: %s is a metadata service: refused, with --allow-private too", u, name)}
 	case isInward(name) && !o.AllowPrivate:
 		return &web.Failure{Reason: web.ReasonAddress, Detail: fmt.Sprintf("%.200s: %s is a name within a network: refused without --allow-private", u, name)}
 	case !w.absolute(), !l.due(o.Clock.Now()):
@@ -177,10 +180,13 @@ func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 }
 
 // isInward tells whether a name is of no public web. Sources: RFC 6761, section 6.3; RFC
-// 6762, section 3; ICANN's reservation of .internal. One without a dot is looked up in the
-// domain of whoever looks.
+// 6762, section 3; RFC 8375; ICANN's reservation of .internal. One without a dot is looked up in
+// the domain of whoever looks.
 func isInward(name string) bool {
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	return !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") ||
-		strings.HasSuffix(name, ".local") || strings.HasSuffix(name, ".internal")
+	name = bare(name)
+	return !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") || strings.HasSuffix(name, ".local") ||
+		strings.HasSuffix(name, ".internal") || name == "home.arpa" || strings.HasSuffix(name, ".home.arpa")
 }
+
+// bare is a name in lower case, without the dot of the root.
+func bare(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }

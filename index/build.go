@@ -96,18 +96,25 @@ func NewBuilder(c collection.Collection, dir string, p crawl.Parser) (*Builder, 
 	return b, nil
 }
 
-// open opens the index, or makes it.
+// open opens the index, or makes it. One that is damaged, or whose making had hardly begun
+// when it ended, is made anew: all that it holds is in log and archive.
 func (b *Builder) open() (err error) {
 	if !folder.Exists(bleveDir(b.dir)) {
 		return b.create()
 	}
-	if b.bleve, err = bleve.OpenUsing(bleveDir(b.dir), map[string]any{"bolt_timeout": "10s"}); err == nil {
+	if b.bleve, err = openBleve(bleveDir(b.dir), map[string]any{"bolt_timeout": "10s"}); err == nil {
 		if err = b.readState(); err != nil {
 			err = errors.Join(err, b.bleve.Close())
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("the index in %s is damaged: remove that folder and make it anew: %w", b.dir, err)
+	switch {
+	case damaged(err):
+		if err := os.RemoveAll(bleveDir(b.dir)); err != nil {
+			return fmt.Errorf("the index: %w", err)
+		}
+		return b.create()
+	case err != nil:
+		return fmt.Errorf("the index in %s cannot be opened: %w", b.dir, err)
 	}
 	b.batch = b.bleve.NewBatch()
 	if b.state.Version != stateVersion {

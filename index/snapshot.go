@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bolt "go.etcd.io/bbolt/errors"
 )
 
 // A Builder holds a lock on the file root.bolt of the index, and bleve would wait for
@@ -44,8 +47,11 @@ func openSnapshot(dir string) (s *snapshot, err error) {
 			break
 		}
 	}
+	if errors.Is(err, ErrNone) {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the index in %s cannot be read: %w: where it is damaged, remove that folder and make it anew", dir, err)
+		return nil, fmt.Errorf("the index in %s cannot be read: %w: where it is damaged, waggle index makes it anew", dir, err)
 	}
 	return s, nil
 }
@@ -102,7 +108,7 @@ func trySnapshot(dir string) (_ *snapshot, err error) {
 	if !bytes.Equal(head, root[:min(len(root), headBytes)]) {
 		return nil, errMoved
 	}
-	x, err := bleve.OpenUsing(to, map[string]any{"read_only": true})
+	x, err := openNewest(to)
 	if err != nil {
 		if now, errHead := readHead(bolt); errHead == nil && !bytes.Equal(now, head) {
 			return nil, errMoved // a segment may have gone before it was opened
@@ -110,6 +116,56 @@ func trySnapshot(dir string) (_ *snapshot, err error) {
 		return nil, err
 	}
 	return &snapshot{x, to, head}, nil
+}
+
+// openNewest opens the copy in a folder as its newest commit has it. Where a segment of that
+// cannot be read, bleve would quietly open the commit before it.
+func openNewest(dir string) (bleve.Index, error) {
+	commits, err := commits(filepath.Join(dir, "store"))
+	if err != nil {
+		return nil, err
+	}
+	if len(commits) == 0 {
+		return nil, ErrNone // it was made a moment ago
+	}
+	x, err := openBleve(dir, map[string]any{"read_only": true})
+	if err != nil {
+		return nil, err
+	}
+	state, err := x.GetInternal([]byte(stateKey))
+	if err == nil && !bytes.Equal(state, commits[0].GetInternal([]byte(stateKey))) {
+		err = errors.New("a segment of the newest commit cannot be read")
+	}
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// commits are those of the bbolt file in a folder, the newest first.
+func commits(dir string) (out []*scorch.RollbackPoint, err error) {
+	defer recovered(&err)
+	return scorch.RollbackPoints(dir)
+}
+
+// openBleve is bleve.OpenUsing, with an error where a damaged file makes that panic.
+func openBleve(dir string, config map[string]any) (x bleve.Index, err error) {
+	defer recovered(&err)
+	return bleve.OpenUsing(dir, config)
+}
+
+// recovered makes a panic an error: bbolt panics at a page that is not what it should be.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%v", r)
+	}
+}
+
+// damaged tells whether an index could not be opened because of what is in its files, and not
+// because the system would not read or write them.
+func damaged(err error) bool {
+	var system syscall.Errno
+	return err != nil && !errors.Is(err, bolt.ErrTimeout) && (!errors.As(err, &system) || errors.Is(err, fs.ErrNotExist))
 }
 
 // link makes a file known by another name, where the system lets it.

@@ -69,7 +69,7 @@ func TestInwardInBrowser(t *testing.T) {
 	}
 	defer stack.Close()
 	pool, err := render.New(render.Options{Resources: stack.Resources(), Unsandboxed: true,
-		Limits: render.Limits{Time: 5 * time.Minute, Requests: 4 * len(spellings)}, Note: func(s string) { t.Log(s) }})
+		Limits: render.Limits{Time: 5 * time.Minute, Memory: 2 << 30, Requests: 4 * len(spellings)}, Note: func(s string) { t.Log(s) }})
 	if err != nil {
 		t.Fatal(err)
 	}

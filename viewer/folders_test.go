@@ -108,7 +108,7 @@ var damages = []struct {
 			})
 		},
 		until: func(s *watch.State) bool { return s.Index.Error != "" },
-		says:  map[string][]string{"state": {`"there":false`, "remove that folder and make it anew"}, "list": {`"all":6`}, "search": {"200", `"index":false`}},
+		says:  map[string][]string{"state": {`"there":false`, "waggle index makes it anew"}, "list": {`"all":6`}, "search": {"200", `"index":false`}},
 	},
 	{
 		name:   "the job file is damaged",

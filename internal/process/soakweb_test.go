@@ -18,12 +18,12 @@ import (
 // runSoakWeb makes the test binary the web of BenchmarkSoak.
 const runSoakWeb = "WAGGLE_TEST_SOAK_WEB"
 
-// soakWeb is a web of somewhat more pages than are to be fetched: so most of its addresses
-// are known after a third of the crawl, and what is held for each does not grow any more.
+// soakWeb is a web of three times the pages that are to be fetched: of one that is nearly used up
+// more and more requests bring no page.
 func soakWeb(pages int) (*synthetic.Web, error) {
 	o := synthetic.Defaults()
 	o.Seed, o.Topics, o.PagesPerHost = 1, 10, 200
-	o.Hosts = max(o.Topics, pages*5/4/o.PagesPerHost)
+	o.Hosts = max(o.Topics, pages*3/o.PagesPerHost)
 	o.Words, o.Boilerplate, o.Links, o.Template = 80, 20, 12, 4
 	o.Redirects, o.Dead, o.Duplicates, o.Traps, o.Targets = 0.05, 0.05, 0.05, 0.05, 0.05
 	return synthetic.New(o)

@@ -2,8 +2,10 @@ package process
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +100,9 @@ func TestKilledWhileSteered(t *testing.T) {
 	if len(site.again) > 0 {
 		t.Errorf("asked for again although acknowledged: %v", site.again)
 	}
+	if len(told) >= 100 && len(labels) == 0 {
+		t.Errorf("of %d acts none is a label that holds", len(told))
+	}
 	t.Logf("%q: %d kills, %d acts taken in of %d, %d labels hold", kind, killed, taken, len(told), len(labels))
 }
 
@@ -108,7 +113,15 @@ func (w *numberedWeb) anAct(rng *rand.Rand, n int) event.Act {
 	}
 	page := func(do event.Verb) event.Act {
 		i := rng.IntN(w.n)
-		u, err := web.Parse(fmt.Sprintf("%s/%d", w.hosts[i%4], i))
+		address := fmt.Sprintf("%s/%d", w.hosts[i%4], i)
+		// A label of a page that was not fetched is refused: most are of pages that were.
+		w.mu.Lock()
+		if len(w.served) > 0 && rng.IntN(8) > 0 {
+			known := slices.Sorted(maps.Keys(w.served))
+			address = known[rng.IntN(len(known))]
+		}
+		w.mu.Unlock()
+		u, err := web.Parse(address)
 		if err != nil {
 			panic(err)
 		}

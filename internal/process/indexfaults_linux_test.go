@@ -1,0 +1,85 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/long"
+	"github.com/waggle-crawler/waggle/internal/madecrawl"
+)
+
+// TestIndexFaults has the disk fail under waggle index, or kills it, at one call of the system
+// after another that writes, syncs or makes a folder: strace lets the nth of a thread fail, or
+// the nth and all after it. Whatever is left, the same command makes of it the index that
+// it makes undisturbed, and nothing but an index that can be searched is searched.
+// WAGGLE_LONG=all tries every call, WAGGLE_LONG=1 one of three.
+func TestIndexFaults(t *testing.T) {
+	long.Test(t, "makes an index again and again")
+	if why := canSlow(); why != "" {
+		t.Skip(why)
+	}
+	t.Parallel()
+	crawl := madecrawl.Crawl(t, filepath.Join(t.TempDir(), "c"), "meadow", madecrawl.Site{
+		"https://bees.test/":      {Body: `<title>Bees</title><p>Bees. <a href="/dance">The dance</a> <a href="/nest">The nest</a>`},
+		"https://bees.test/dance": {Body: "<title>The dance</title><p>The bees dance on the comb."},
+		"https://bees.test/nest":  {Body: "<title>The nest</title><p>The nest of bees."},
+	}, "https://bees.test/").Dir()
+	search := func(index string) (string, error) {
+		out, err := waggleCommand([]string{"search", crawl, "bees", "--index", index}).CombinedOutput()
+		return string(out), err
+	}
+	whole := filepath.Join(t.TempDir(), "index")
+	if out, err := waggleCommand([]string{"index", crawl, "--index", whole}).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want, err := search(whole)
+	if err != nil || !strings.Contains(want, "https://bees.test/dance") {
+		t.Fatalf("%v\n%s", err, want)
+	}
+	every := 3
+	if long.All() {
+		every = 1
+	}
+	tried, failed := 0, 0
+	for _, c := range []struct {
+		call string
+		most int // calls of a thread, about
+	}{{"pwrite64", 12}, {"fdatasync", 9}, {"fsync", 2}, {"ftruncate", 1}, {"mkdirat", 3}, {"write", 6}} {
+		for n := range c.most {
+			for _, how := range []string{"error=ENOSPC:when=%d", "error=EIO:when=%d+", "signal=KILL:when=%d"} {
+				if tried++; tried%every != 0 {
+					continue
+				}
+				inject := fmt.Sprintf("inject="+c.call+":"+how, n+1)
+				index := filepath.Join(t.TempDir(), "index")
+				program := waggleCommand([]string{"index", crawl, "--index", index})
+				cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + c.call, "-e", inject}, program.Args...)...)
+				cmd.Env = program.Env
+				said, errFault := cmd.CombinedOutput()
+				if errFault != nil {
+					failed++
+				}
+				if strings.Contains(string(said), "goroutine ") {
+					t.Errorf("%s: %s", inject, said)
+				}
+				left, err := search(index)
+				if err == nil && errFault == nil && left != want || strings.Contains(left, "goroutine ") {
+					t.Errorf("%s: a search finds\n%s", inject, left)
+				}
+				if out, err := waggleCommand([]string{"index", crawl, "--index", index}).CombinedOutput(); err != nil {
+					t.Errorf("%s: it ended with %v\n%s\nand then with %v\n%s", inject, errFault, said, err, out)
+				} else if got, err := search(index); err != nil || got != want {
+					t.Errorf("%s: in the end a search finds %v\n%s", inject, err, got)
+				}
+			}
+		}
+	}
+	t.Logf("of %d commands %d failed", tried/every, failed)
+	if failed < tried/every/4 {
+		t.Errorf("hardly any command failed: %d of %d", failed, tried/every)
+	}
+}
