@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -276,11 +277,17 @@ func (d *disk) syncFolder(name string) error {
 
 // close syncs what was written and lets go of the files. What failed before was told already.
 func (d *disk) close() error {
-	d.stopping.Store(true) // the next Open begins with it anew
 	_ = d.await(0)
 	var err error
-	if d.halt.err() == nil {
+	if d.halt.err() == nil && d.failed == nil {
+		err = d.condense()
+	}
+	d.stopping.Store(true) // the next Open begins with it anew
+	if err == nil && d.halt.err() == nil {
 		err = d.syncCommitted()
+	}
+	if err == nil && d.condensed != "" {
+		err = d.fs.Remove(d.condensed)
 	}
 	if err == nil && d.halt.err() == nil && d.db.Metrics().WAL.Size > mostLog {
 		err = d.halt.run(d.db.Flush)
@@ -289,8 +296,34 @@ func (d *disk) close() error {
 }
 
 // mostLog bounds the log that a closed frontier leaves, in bytes. It holds each move of a link, and
-// a table only the last: what is written out at the end is a small part of it.
+// a table only the last: what is written out at the end is a small part of it. So does a ledger.
 const mostLog = 2 << 20
+
+// condense makes a run of the ledger where that is several times smaller, as a scorer that learns has moved what
+// waits again and again. What the store speaks of is changed by the sync that follows; the ledger is
+// to be removed after it.
+func (d *disk) condense() error {
+	small := runRef{records: int64(d.seen.n)}.size()
+	if d.ledger.size <= mostLog || d.ledger.size < 4*small || d.lacks(small+reserve) > 0 {
+		return nil
+	}
+	if len(d.ledger.block) > 0 || d.job != nil || d.seen.frozen != nil || len(d.meta.closed) > 0 {
+		return nil // a turn was not committed, or the files are changing already
+	}
+	d.condensed = d.ledger.name
+	m := d.meta
+	if err := d.rotate(&m); err != nil {
+		return err
+	}
+	r, err := d.writeRun(d.nextRun(d.meta.ledger), int64(d.seen.frozen.n), []source{&tableReader{t: d.seen.frozen}}, nil)
+	if err != nil {
+		return err
+	}
+	d.seen.runs = append(d.seen.runs, r)
+	m.closed, m.runs = nil, append(slices.Clone(m.runs), r.runRef)
+	d.meta = m
+	return nil
+}
 
 // release lets go of the files without writing.
 func (d *disk) release() error {

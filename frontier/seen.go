@@ -386,6 +386,9 @@ func (d *disk) readSeen(f *Frontier) error {
 		}
 		d.seen.runs = append(d.seen.runs, r)
 	}
+	if err := d.remember(); err != nil {
+		return err
+	}
 	for _, ref := range d.meta.closed {
 		l, err := d.readLedger(ref.number, ref.size)
 		if l != nil {
@@ -410,6 +413,29 @@ func (d *disk) readSeen(f *Frontier) error {
 		return d.renewSeen(f)
 	}
 	return &DamageError{Path: d.ledger.name, Err: fmt.Errorf("it can be read up to byte %d of %d, of which %d were safe on disk", d.ledger.size, d.meta.size, d.meta.synced)}
+}
+
+// remember takes the newest runs into recent where they are small, as condense makes them: to look there
+// costs less than to look into a file.
+func (d *disk) remember() error {
+	from, n := len(d.seen.runs), int64(0)
+	for from > 0 && n+d.seen.runs[from-1].records <= int64(d.tableLimit)/4 {
+		from--
+		n += d.seen.runs[from].records
+	}
+	for _, r := range d.seen.runs[from:] {
+		src, err := r.reader(false)
+		if err != nil {
+			return damageOf(r.name, err)
+		}
+		for rec, ok, err := src.next(); ok || err != nil; rec, ok, err = src.next() {
+			if err != nil {
+				return damageOf(r.name, err)
+			}
+			d.seen.recent.put(rec)
+		}
+	}
+	return nil
 }
 
 // readLedger takes a ledger into recent.

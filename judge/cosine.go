@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/topic"
@@ -24,9 +27,21 @@ type cosine struct {
 	analyzer text.Splitter
 	df       Frequencies // nil for term frequencies
 	models   []vector
-	known    map[string]bool // the stems of the models
-	sources  []web.URL       // of the examples
+	weights  map[string][]float64 // of the stems of the models, in each of them
+	sources  []web.URL            // of the examples
 	texts    textCache
+	stems    [stemPlaces]atomic.Pointer[stemValue]
+}
+
+// stemPlaces is how many stems a judge keeps what it knows of: each has one place, by its hash, and takes
+// that of another one. It is 1 MB at most.
+const stemPlaces = 1 << 14
+
+// stemValue is what matters of a stem.
+type stemValue struct {
+	stem    string
+	idf     float64
+	weights []float64 // nil = none of the models has it
 }
 
 var _ Judge = (*cosine)(nil)
@@ -64,10 +79,13 @@ func newCosine(idf, centroid bool) func(Options) (Judge, error) {
 			return vs
 		}
 		c.models = combine(examples)
-		c.known = make(map[string]bool)
-		for _, m := range c.models {
+		c.weights = make(map[string][]float64)
+		for i, m := range c.models {
 			for _, t := range m {
-				c.known[t.stem] = true
+				if c.weights[t.stem] == nil {
+					c.weights[t.stem] = make([]float64, len(c.models))
+				}
+				c.weights[t.stem][i] = t.weight
 			}
 		}
 		if c.threshold == 0 {
@@ -94,18 +112,55 @@ func nearest(v vector, models []vector) float64 {
 }
 
 func (c *cosine) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	s := nearest(tfidfVector(p.Terms, c.df), c.models)
+	s := c.nearest(p.Terms)
 	return c.verdict(s, s), nil
+}
+
+// nearest is nearest(tfidfVector(terms, c.df), c.models), with the same sums in the same order.
+func (c *cosine) nearest(terms []web.Term) float64 {
+	v := make(vector, 0, len(terms))
+	known := make([]*stemValue, 0, len(terms))
+	for _, t := range terms {
+		s := c.stem(t.Text)
+		v = append(v, termWeight{t.Text, float64(t.Body) * s.idf})
+		known = append(known, s)
+	}
+	v.unit()
+	best := 0.
+	for i := range c.models {
+		sum := 0.
+		for k, s := range known {
+			if s.weights != nil {
+				sum += v[k].weight * s.weights[i]
+			}
+		}
+		best = max(best, min(1, sum))
+	}
+	return best
+}
+
+// stem is what matters of a stem. Most of a page's were on pages before it.
+func (c *cosine) stem(stem string) *stemValue {
+	place := &c.stems[xxh3.HashString(stem)%stemPlaces]
+	if s := place.Load(); s != nil && s.stem == stem {
+		return s
+	}
+	s := &stemValue{stem: strings.Clone(stem), idf: 1, weights: c.weights[stem]}
+	if c.df != nil {
+		s.idf = c.df.IDF(stem)
+	}
+	place.Store(s)
+	return s
 }
 
 func (c *cosine) Text(s string) float64 { return c.texts.get(s, c.textOf) }
 
 func (c *cosine) textOf(s string) float64 {
 	words := c.analyzer.Words(s)
-	if !slices.ContainsFunc(words, func(w string) bool { return c.known[w] }) {
+	if !slices.ContainsFunc(words, func(w string) bool { return c.stem(w).weights != nil }) {
 		return 0 // as most anchors of most pages
 	}
-	return nearest(textVector(words, c.df), c.models)
+	return c.nearest(counted(words))
 }
 
 // quantile is the q-quantile of xs, q in [0,1], by linear interpolation.

@@ -167,7 +167,10 @@ func tfidfVector(terms []web.Term, df Frequencies) vector {
 }
 
 // textVector does the same for the stems of a text, which it sorts.
-func textVector(stems []string, df Frequencies) vector {
+func textVector(stems []string, df Frequencies) vector { return tfidfVector(counted(stems), df) }
+
+// counted counts the stems of a text, which it sorts.
+func counted(stems []string) []web.Term {
 	slices.Sort(stems)
 	terms := make([]web.Term, 0, len(stems))
 	for _, s := range stems {
@@ -177,7 +180,7 @@ func textVector(stems []string, df Frequencies) vector {
 		}
 		terms = append(terms, web.Term{Text: s, Body: 1})
 	}
-	return tfidfVector(terms, df)
+	return terms
 }
 
 // unit scales v to length 1, in place.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -54,6 +56,18 @@ type anthelion struct {
 	exploring    bool                    // the next page is to be one of a random host
 	prior, sizes float64                 // logarithms of the odds of a link, of the shares of features
 	odds         [addressDim + 4]float64 // ln (n_good+1)/(n_bad+1) of each feature
+
+	// The words of addresses. Each address has one place, by its hash, and takes that of another one.
+	addresses [addressPlaces]atomic.Pointer[addressFeatures]
+}
+
+// addressPlaces bounds what is kept of addresses: some 3 MB.
+const addressPlaces = 1 << 14
+
+// addressFeatures are the words of an address, as features says.
+type addressFeatures struct {
+	address string
+	words   []uint16
 }
 
 type hostTally struct{ good, bad uint32 }
@@ -99,12 +113,7 @@ func (*anthelion) Extract(p *web.Page, _ web.Verdict) [][]byte { return noFeatur
 // features puts the features of a candidate into out, which is empty: the words of its address,
 // sorted, each once, then the flags.
 func (a *anthelion) features(out []uint16, c *web.Candidate) []uint16 {
-	var room [32]string
-	for _, w := range a.analyzer.AppendWords(room[:0], c.URL.String()) {
-		out = append(out, uint16(xxh3.HashString(w)%addressDim))
-	}
-	slices.Sort(out)
-	out = slices.Compact(out)
+	out = append(out, a.words(c.URL)...)
 	if len(c.Memory) != 5 {
 		return out
 	}
@@ -117,6 +126,24 @@ func (a *anthelion) features(out []uint16, c *web.Candidate) []uint16 {
 			out = append(out, besideIrrelevant)
 		}
 	}
+	return out
+}
+
+// words are the words of an address: all that waits is scored anew every few pages.
+func (a *anthelion) words(u web.URL) []uint16 {
+	address := u.String()
+	place := &a.addresses[xxh3.HashString(address)%addressPlaces]
+	if f := place.Load(); f != nil && f.address == address {
+		return f.words
+	}
+	var room [32]string
+	var out []uint16
+	for _, w := range a.analyzer.AppendWords(room[:0], address) {
+		out = append(out, uint16(xxh3.HashString(w)%addressDim))
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	place.Store(&addressFeatures{strings.Clone(address), out}) // it may be a part of a page
 	return out
 }
 

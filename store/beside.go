@@ -56,6 +56,6 @@ func (r *renderer) rendering(p *web.Response) error {
 	r.concealed(by.Concealed)
 	r.field("Content-Type", typeRendered)
 	r.block = r.block[:0]
-	r.finish(by.Body, false)
+	r.finish(by.Body)
 	return nil
 }

@@ -22,13 +22,10 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// DefaultLevel is the gzip level of records. By BenchmarkEncode level 1 takes
-// two thirds of its time for a tenth more bytes; level 7 half as much time
-// again for two per cent less.
-const DefaultLevel = 5
-
-// plainLevel is the gzip level of bodies that are compressed already.
-const plainLevel = 1
+// DefaultLevel is the gzip level of records. Level 5 takes near twice its time for a tenth
+// less bytes of pages that were sent as they are, and no level makes less of those that were sent
+// compressed. See docs/results/speed.md.
+const DefaultLevel = 1
 
 // The media types of record blocks.
 const (
@@ -65,7 +62,7 @@ type renderer struct {
 	out   bytes.Buffer // gzip members
 	head  []byte       // the record's header
 	block []byte       // head of the message, or all of a small block
-	gz    [2]*gzip.Writer
+	gz    *gzip.Writer
 }
 
 func (e *encoder) get() *renderer {
@@ -74,13 +71,11 @@ func (e *encoder) get() *renderer {
 		return r
 	}
 	r := &renderer{}
-	for i, level := range []int{e.level, plainLevel} {
-		gz, err := gzip.NewWriterLevel(&r.out, level)
-		if err != nil {
-			panic(err) // prepare has checked the level
-		}
-		r.gz[i] = gz
+	gz, err := gzip.NewWriterLevel(&r.out, e.level)
+	if err != nil {
+		panic(err) // prepare has checked the level
 	}
+	r.gz = gz
 	return r
 }
 
@@ -175,10 +170,10 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 	r.field("Content-Type", typeResponse)
 	if p.Revisit != nil {
 		r.responseHead(&web.Response{Status: http.StatusNotModified, Head: p.Revisit.Head})
-		r.finish(nil, false)
+		r.finish(nil)
 	} else {
 		r.responseHead(p)
-		r.finish(p.Raw, isCompressed(p.Header))
+		r.finish(p.Raw)
 	}
 
 	if len(p.RequestHead) > 0 {
@@ -187,7 +182,7 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 		r.field("WARC-Concurrent-To", id)
 		r.field("Content-Type", typeRequest)
 		r.block = append(append(r.block[:0], p.RequestHead...), "\r\n\r\n"...)
-		r.finish(nil, false)
+		r.finish(nil)
 	}
 
 	if x != nil {
@@ -196,7 +191,7 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 		r.field("Content-Type", typeFields)
 		m := metaOf(x)
 		r.block = m.append(r.block[:0])
-		r.finish(nil, false)
+		r.finish(nil)
 	}
 	return nil
 }
@@ -233,7 +228,7 @@ func appendField(b []byte, name, value string) []byte {
 
 // finish adds length and digest to the header and writes header, r.block and
 // rest as one gzip member.
-func (r *renderer) finish(rest []byte, compressed bool) {
+func (r *renderer) finish(rest []byte) {
 	sum := sha1.New()
 	sum.Write(r.block)
 	sum.Write(rest)
@@ -242,17 +237,13 @@ func (r *renderer) finish(rest []byte, compressed bool) {
 	r.head = strconv.AppendInt(r.head, int64(len(r.block)+len(rest)), 10)
 	r.head = append(r.head, "\r\n\r\n"...)
 
-	gz := r.gz[0]
-	if compressed {
-		gz = r.gz[1]
-	}
-	gz.Reset(&r.out)
+	r.gz.Reset(&r.out)
 	for _, part := range [][]byte{r.head, r.block, rest, []byte("\r\n\r\n")} {
 		if len(part) > 0 {
-			gz.Write(part) // writes to memory: cannot fail
+			r.gz.Write(part) // writes to memory: cannot fail
 		}
 	}
-	gz.Close()
+	r.gz.Close()
 }
 
 // responseHead puts the head of a response, made up from status and header
@@ -310,7 +301,7 @@ func (a *Archive) info(name string, more [2]string) []byte {
 			r.block = appendField(r.block, f[0], f[1])
 		}
 	}
-	r.finish(nil, false)
+	r.finish(nil)
 	return bytes.Clone(r.out.Bytes())
 }
 
@@ -338,12 +329,11 @@ func (a *Archive) Copy(rec *Record, block []byte) []byte {
 	r.head = append(r.head, "Content-Length: "...)
 	r.head = strconv.AppendInt(r.head, int64(len(block)), 10)
 	r.head = append(r.head, "\r\n\r\n"...)
-	gz := r.gz[0]
-	gz.Reset(&r.out)
-	gz.Write(r.head) // writes to memory: cannot fail
-	gz.Write(block)
-	gz.Write([]byte("\r\n\r\n"))
-	gz.Close()
+	r.gz.Reset(&r.out)
+	r.gz.Write(r.head) // writes to memory: cannot fail
+	r.gz.Write(block)
+	r.gz.Write([]byte("\r\n\r\n"))
+	r.gz.Close()
 	return bytes.Clone(r.out.Bytes())
 }
 
