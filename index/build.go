@@ -102,7 +102,7 @@ func (b *Builder) open() (err error) {
 	if !folder.Exists(bleveDir(b.dir)) {
 		return b.create()
 	}
-	if b.bleve, err = openBleve(bleveDir(b.dir), map[string]any{"bolt_timeout": "10s"}); err == nil {
+	if b.bleve, err = openNewest(bleveDir(b.dir), map[string]any{"bolt_timeout": "10s"}); err == nil {
 		if err = b.readState(); err != nil {
 			err = errors.Join(err, b.bleve.Close())
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,7 +109,7 @@ func trySnapshot(dir string) (_ *snapshot, err error) {
 	if !bytes.Equal(head, root[:min(len(root), headBytes)]) {
 		return nil, errMoved
 	}
-	x, err := openNewest(to)
+	x, err := openNewest(to, map[string]any{"read_only": true})
 	if err != nil {
 		if now, errHead := readHead(bolt); errHead == nil && !bytes.Equal(now, head) {
 			return nil, errMoved // a segment may have gone before it was opened
@@ -118,9 +119,10 @@ func trySnapshot(dir string) (_ *snapshot, err error) {
 	return &snapshot{x, to, head}, nil
 }
 
-// openNewest opens the copy in a folder as its newest commit has it. Where a segment of that
-// cannot be read, bleve would quietly open the commit before it.
-func openNewest(dir string) (bleve.Index, error) {
+// openNewest opens the index of bleve in a folder as its newest commit has it. Where a segment of
+// that cannot be read, bleve would quietly open the commit before it. The error is ErrNone where
+// there is no commit.
+func openNewest(dir string, config map[string]any) (bleve.Index, error) {
 	commits, err := commits(filepath.Join(dir, "store"))
 	if err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func openNewest(dir string) (bleve.Index, error) {
 	if len(commits) == 0 {
 		return nil, ErrNone // it was made a moment ago
 	}
-	x, err := openBleve(dir, map[string]any{"read_only": true})
+	x, err := openBleve(dir, config)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +144,15 @@ func openNewest(dir string) (bleve.Index, error) {
 	return x, nil
 }
 
-// commits are those of the bbolt file in a folder, the newest first.
+// commits are those of the bbolt file in a folder, the newest first. An empty file, which bbolt would
+// write to, has none.
 func commits(dir string) (out []*scorch.RollbackPoint, err error) {
 	defer recovered(&err)
+	if _, err := readHead(filepath.Join(dir, "root.bolt")); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil { // RollbackPoints tells it without the error of the system
+		return nil, err
+	}
 	return scorch.RollbackPoints(dir)
 }
 
