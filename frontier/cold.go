@@ -342,7 +342,9 @@ func (f *Frontier) cool() error {
 	if c == nil {
 		return nil
 	}
-	// Where most have to stay, as those of a full queue do, not all are looked at in each turn.
+	// Where most have to stay, as those of a full queue do, not all are looked at in each turn: the more become
+	// cold, the more are looked at. Without that, hosts are brought to hand faster than they go.
+	const more = 16 // looks for each that becomes cold
 	defer func() { c.left = len(c.ring) }()
 	looks := min(2*(len(c.ring)-c.most), 2*max(0, len(c.ring)-c.left)+64)
 	for ; len(c.ring) > c.most && looks > 0; looks-- {
@@ -366,6 +368,7 @@ func (f *Frontier) cool() error {
 		last := len(c.ring) - 1
 		c.ring[c.hand], c.ring[last] = c.ring[last], nil
 		c.ring = c.ring[:last]
+		looks += more
 	}
 	return nil
 }

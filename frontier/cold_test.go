@@ -184,3 +184,35 @@ func TestColdHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsAtHand takes in links of new hosts and of many that are cold in each turn: hosts become cold as
+// fast as others come to hand.
+func TestHostsAtHand(t *testing.T) {
+	const bound, links, turns = 200, 1000, 60
+	f, err := frontier.OpenOn(vfs.NewMem(), dir, frontier.FewHosts(frontier.Options{}, bound))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := rand.New(rand.NewPCG(1, 1))
+	for turn := range turns {
+		add := make([]web.Candidate, links)
+		for i := range add {
+			host := turn*links/4 + i/4
+			if i%4 > 0 {
+				host = r.IntN(host + 1)
+			}
+			u, err := web.Parse(fmt.Sprintf("https://host-%d.example/%d/%d", host, turn, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			add[i] = web.Candidate{URL: u, Kind: web.LinkA, Priority: r.Float64()}
+		}
+		if _, err := f.Commit(t.Context(), web.Turn{Add: add}); err != nil {
+			t.Fatal(err)
+		}
+		if n := frontier.AtHand(f); n > bound+links {
+			t.Fatalf("after turn %d %d hosts are at hand, of %d that are kept", turn, n, bound)
+		}
+	}
+}

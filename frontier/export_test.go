@@ -96,3 +96,6 @@ func Halt(f *Frontier, err error) { f.backend.(*disk).halt.stop(err) }
 
 // Forgetful makes a frontier one that was Repaired.
 func Forgetful(f *Frontier) { f.backend.(*disk).meta.forgetful = true }
+
+// AtHand is how many hosts are at hand.
+func AtHand(f *Frontier) int { return len(f.cold.ring) }
