@@ -57,7 +57,7 @@ type disk struct {
 	ahead       *readAhead
 	stopping    atomic.Bool // a run that is being written is given up
 	fullAt      int64       // records of the ledger when the disk was too full for a run; 0 = it was not
-	condensed   string      // the ledger that condense made a run of
+	condensed   string      // the ledger that condense made a run of; close removes it
 }
 
 // reserve is the free space below which a commit refuses, in bytes: it leaves

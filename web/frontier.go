@@ -96,7 +96,8 @@ type Turn struct {
 	Drop []Host
 	// State holds what the crawl, its scorer and its archive need to go on
 	// after a restart, by name; a name absent here keeps its value, and
-	// one that is empty here has none any more. With First the frontier keeps it.
+	// one that is empty here has none any more. Where First is set nobody changes it after
+	// the commit: the frontier reads it on another goroutine.
 	State map[string][]byte
 	// First, unless nil, is called before the turn is written, on a goroutine of the
 	// frontier's: what the turn speaks of is to be written by it. What it returns is stored

@@ -165,7 +165,7 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		}
 		first := d.first(&t)
 		got, err := f.Commit(ctx, t)
-		t.State = maps.Clone(t.State) // the frontier keeps that of the turn
+		t.State = maps.Clone(t.State) // the frontier may still read that of the turn
 		maps.Copy(t.State, first)
 		want := m.Commit(t)
 		if err == nil && d.Later && d.Draw(4, "unwritten") == 0 {
