@@ -62,9 +62,12 @@ type Summary struct {
 	Waits    bool               // as last heard, see Tick
 	// Forecast tells what the next pages bring, by the verdicts that were told last.
 	Forecast Forecast
-	Outages  int           // times that the network was down
-	Silence  time.Duration // of these together, as far as they are over
-	Runs     int
+	// Renewed tells that the judge told some of them after their pages came. The crawl itself
+	// ends by those that came with the pages (crawl.Policy.UntilGain).
+	Renewed bool
+	Outages int           // times that the network was down
+	Silence time.Duration // of these together, as far as they are over
+	Runs    int
 	// Doubts are what the judge found last of how well it can tell wanted pages from
 	// others.
 	Doubts []string
@@ -314,6 +317,7 @@ func (s *Summary) rejudged(e Rejudged) {
 		s.Doubts = nil // they were another judge's
 	}
 	s.recent.rejudged(e.Pages, &s.Forecast)
+	s.Renewed = e.Judge == "" && (s.Renewed || len(e.Pages) > 0)
 	for _, v := range e.Pages {
 		d := v.change()
 		h, ok := s.hosts[v.URL.Host()]

@@ -413,9 +413,9 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool, acts [
 	case limit > 0 && took >= limit:
 		note = append(note, fmt.Sprintf("The budget of %v is spent: %s, as the total over all runs.", limit, grant("--time")))
 	case forecast.Enough(b.UntilGain) && m.OnPage:
-		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d: a smaller number of budget.until-gain in the job file goes on, and 0 to the end.", b.UntilGain, event.GainPages))
+		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d, by the verdicts with which the last ones came: a smaller number of budget.until-gain in the job file goes on, and 0 to the end.", b.UntilGain, event.GainPages))
 	case forecast.Enough(b.UntilGain):
-		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d: --until-gain with a smaller number goes on, and 0 to the end.", b.UntilGain, event.GainPages))
+		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d, by the verdicts with which the last ones came: --until-gain with a smaller number goes on, and 0 to the end.", b.UntilGain, event.GainPages))
 	}
 	return note, nil
 }

@@ -133,6 +133,9 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 				m.Note(fmt.Sprintf("example %s is the same page as %s and is left out", src, examples[i].Source))
 				continue
 			}
+			if i := slices.IndexFunc(examples, func(x collection.Example) bool { return x.Negative != negative && bytes.Equal(x.Body, e.Body) }); i >= 0 {
+				m.Note(fmt.Sprintf("example %s, which is not wanted, is the same page as %s, which is: leave one of them out", src, examples[i].Source))
+			}
 			examples = append(examples, e)
 		}
 		return nil

@@ -32,7 +32,11 @@ func TestExamplesThatAddNothing(t *testing.T) {
 	if err := m.MakeTopic(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"example " + second + " is the same page as " + first + " and is left out", "example " + empty + " has no text and is left out"}; !slices.Equal(notes, want) {
+	if want := []string{
+		"example " + second + " is the same page as " + first + " and is left out",
+		"example " + second + ", which is not wanted, is the same page as " + first + ", which is: leave one of them out",
+		"example " + empty + " has no text and is left out",
+	}; !slices.Equal(notes, want) {
 		t.Errorf("noted %q, want %q", notes, want)
 	}
 	if len(m.Topic.Examples) != 1 || len(m.Topic.Negatives) != 1 {

@@ -140,7 +140,7 @@ func Settings() []Setting {
 			Path: "scorer.set", Line: "Constants of the scorer; waggle lab list names them with their ranges", Example: "{}", Resume: Never, Why: newScorer, check: checkSet,
 		},
 		{
-			Path: "scorer.model", Line: "The trained model of scorers such as crf; waggle train makes one", Form: "FILE", Flag: "model",
+			Path: "scorer.model", Line: "What waggle train made for the scorer: crf and others need it, waggle can begin with it", Form: "FILE", Flag: "model",
 			Example: "crf.model", Resume: Never, Why: newScorer, check: checkModel,
 		},
 		{

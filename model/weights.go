@@ -11,9 +11,9 @@ import (
 // Weights are those of the logistic model that the scorer waggle learns while it crawls:
 // a normal distribution of each. What the inputs are is the scorer's to say.
 type Weights struct {
-	Examples int      // pages that taught it
-	Dense    []Weight // [number of inputs that mean the same on every web]
-	Hashed   []Hashed // those that an example had, by place, ascending
+	Fetches int      // whose outcome the scorer knew, also of those that brought no page
+	Dense   []Weight // [number of inputs that mean the same on every web]; a variance of 0 is one that learns nothing
+	Hashed  []Hashed // those that an example had, by place, ascending
 }
 
 // Weight is what is believed of one weight.
@@ -33,7 +33,7 @@ const (
 
 // MarshalBinary writes a model as
 //
-//	examples  uvarint
+//	fetches   uvarint
 //	dense     count · { mean, variance float32 LE }…
 //	hashed    count · { place uvarint, less that of the one before · mean, variance float32 LE }…
 func (w *Weights) MarshalBinary() ([]byte, error) {
@@ -44,7 +44,7 @@ func (w *Weights) MarshalBinary() ([]byte, error) {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x.Mean))
 		return binary.LittleEndian.AppendUint32(b, math.Float32bits(x.Variance))
 	}
-	b := binary.AppendUvarint(nil, uint64(w.Examples))
+	b := binary.AppendUvarint(nil, uint64(w.Fetches))
 	b = binary.AppendUvarint(b, uint64(len(w.Dense)))
 	for _, x := range w.Dense {
 		b = put(b, x)
@@ -64,7 +64,7 @@ func (w *Weights) UnmarshalBinary(b []byte) error {
 	get := func() Weight {
 		return Weight{math.Float32frombits(r.Uint32()), math.Float32frombits(r.Uint32())}
 	}
-	read := Weights{Examples: r.Number(math.MaxInt32)}
+	read := Weights{Fetches: r.Number(math.MaxInt32)}
 	for range r.Count(8) {
 		read.Dense = append(read.Dense, get())
 	}
@@ -88,11 +88,11 @@ func (w *Weights) UnmarshalBinary(b []byte) error {
 
 // verify says what makes a model useless.
 func (w *Weights) verify() error {
-	if w.Examples < 0 || len(w.Dense) > mostDense {
+	if w.Fetches < 0 || len(w.Dense) > mostDense {
 		return errors.New("more weights than a model has")
 	}
 	usable := func(x Weight) bool {
-		return math.Abs(float64(x.Mean)) < 1e6 && x.Variance > 0 && x.Variance < 1e6
+		return math.Abs(float64(x.Mean)) < 1e6 && x.Variance >= 0 && x.Variance < 1e6
 	}
 	for _, x := range w.Dense {
 		if !usable(x) {
@@ -100,7 +100,7 @@ func (w *Weights) verify() error {
 		}
 	}
 	for i, x := range w.Hashed {
-		if !usable(x.Weight) {
+		if !usable(x.Weight) || x.Variance == 0 { // the scorer takes 0 for a place that was not met
 			return errors.New("a weight that is no number")
 		}
 		if x.Place > mostPlace || i > 0 && x.Place <= w.Hashed[i-1].Place {

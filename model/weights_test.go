@@ -11,7 +11,7 @@ import (
 
 func weights() *model.Weights {
 	return &model.Weights{
-		Examples: 7, Dense: []model.Weight{{Mean: -3.5, Variance: 0.3}, {Mean: 1, Variance: 0.1}},
+		Fetches: 7, Dense: []model.Weight{{Mean: -3.5, Variance: 0.3}, {Mean: 1, Variance: 0.1}, {Mean: 2}},
 		Hashed: []model.Hashed{{Place: 0, Weight: model.Weight{Mean: 1, Variance: 0.2}}, {Place: 9, Weight: model.Weight{Variance: 0.3}}},
 	}
 }
@@ -28,9 +28,10 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	for says, spoil := range map[string]func(*model.Weights){
-		"no number":    func(w *model.Weights) { w.Dense[1].Mean = float32(math.NaN()) },
-		"is no number": func(w *model.Weights) { w.Hashed[0].Variance = -1 },
-		"out of order": func(w *model.Weights) { w.Hashed[1].Place = 0 },
+		"no number":     func(w *model.Weights) { w.Dense[1].Mean = float32(math.NaN()) },
+		"is no number":  func(w *model.Weights) { w.Hashed[0].Variance = -1 },
+		"a weight that": func(w *model.Weights) { w.Hashed[0].Variance = 0 },
+		"out of order":  func(w *model.Weights) { w.Hashed[1].Place = 0 },
 	} {
 		w := weights()
 		spoil(w)

@@ -82,20 +82,20 @@ const grain = 1. / 16
 
 func waggleSettings() []Setting {
 	out := []Setting{
-		{Name: "bias", Default: -3.5, Min: -20, Max: 20, Line: "log odds of a link without anything that speaks for it"},
+		{Name: "bias", Default: -3.5, Min: -20, Max: 20, Line: "log odds of a link without anything that speaks for it; of a crawl without a model, as the next four"},
 		{Name: "relevance", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the relevance of the page that holds the link"},
 		{Name: "similarity", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the judge's similarity of that page"},
 		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
 		{Name: "renewals", Max: 1, Whole: true, Line: "1: where the judge judges early pages otherwise later, they are learnt anew and their links go by that; 0: by the first verdict"},
-		{Name: "turns", Max: 1000, Whole: true, Line: "8: one turn of 10 pages in 8 goes by the first weights, twice as many where they bring as much; 0: none"},
+		{Name: "turns", Max: 1000, Whole: true, Line: "one turn of 10 pages in so many goes by the first weights, twice as many turns where they bring as much; 0: none"},
 		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "visits from one rescoring of all that waits to the next, as a share of the visits so far; at least 10, at most 1,000"},
 	}
 	for k := range inputKinds {
 		out = append(out, Setting{
 			Name: inputKindNames[k].setting, Default: 0.3, Max: 100,
-			Line: "variance of weights of the input " + inputKindNames[k].what + "; 0 leaves it out",
+			Line: "variance of weights of an input (" + inputKindNames[k].what + "); 0 leaves it out",
 		})
 	}
 	return out

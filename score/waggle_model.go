@@ -31,7 +31,7 @@ func (w *waggle) beginWith(f *model.File) error {
 
 // Learnt is what was learnt so far, for another crawl of the topic.
 func (w *waggle) Learnt() *model.Weights {
-	out := &model.Weights{Examples: w.visits}
+	out := &model.Weights{Fetches: w.visits}
 	for _, x := range w.weights.dense {
 		out.Dense = append(out.Dense, model.Weight{Mean: x.mean, Variance: x.variance})
 	}

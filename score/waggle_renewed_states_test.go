@@ -55,7 +55,7 @@ func TestWaggleRestoresOtherSetting(t *testing.T) {
 	learnt, priority := off.Learnt(), off.Score(f.link(12))
 	renew(off, 0.1)
 	off.Visit(&web.Candidate{URL: f.hub.URL, Kind: web.LinkAgain}, f.hub, verdict(0.2))
-	if learnt.Examples++; !reflect.DeepEqual(off.Learnt(), learnt) || off.Score(f.link(12)) != priority {
+	if learnt.Fetches++; !reflect.DeepEqual(off.Learnt(), learnt) || off.Score(f.link(12)) != priority {
 		t.Error("off: a page is renewed")
 	}
 	if got, want := off.Score(f.link(12)), restored(newOff(), state(off, true)).Score(f.link(12)); got != want {
@@ -171,12 +171,12 @@ func TestWaggleReadsEarlierStates(t *testing.T) {
 // with the weights.
 func earlierSnapshot(learnt *model.Weights, hosts ...string) []byte {
 	next := 10
-	for n := range learnt.Examples {
+	for n := range learnt.Fetches {
 		if n == next {
 			next += max(10, min(1000, n/4))
 		}
 	}
-	b := binary.AppendUvarint(nil, uint64(learnt.Examples))
+	b := binary.AppendUvarint(nil, uint64(learnt.Fetches))
 	b = binary.AppendUvarint(b, uint64(next))
 	asked := make([]byte, 1<<17)
 	for _, h := range hosts {
@@ -204,8 +204,8 @@ func earlierSnapshot(learnt *model.Weights, hosts ...string) []byte {
 
 // firstDifference says where two models differ.
 func firstDifference(got, want *model.Weights) string {
-	if got.Examples != want.Examples || len(got.Hashed) != len(want.Hashed) {
-		return fmt.Sprintf("%d examples and %d hashed weights, want %d and %d", got.Examples, len(got.Hashed), want.Examples, len(want.Hashed))
+	if got.Fetches != want.Fetches || len(got.Hashed) != len(want.Hashed) {
+		return fmt.Sprintf("%d fetches and %d hashed weights, want %d and %d", got.Fetches, len(got.Hashed), want.Fetches, len(want.Hashed))
 	}
 	for i := range got.Dense {
 		if got.Dense[i] != want.Dense[i] {

@@ -34,6 +34,29 @@ func TestWaggleBeginsAsBestFirst(t *testing.T) {
 	})
 }
 
+// However long a link is, 214 bytes of it wait in the frontier, and 2 of the path to it.
+func TestWaggleKeepsFewBytesOfALink(t *testing.T) {
+	words := func(sep string) string {
+		var b strings.Builder
+		for i := range 400 {
+			fmt.Fprintf(&b, "word%c%c%s", 'a'+i%26, 'a'+i/26%26, sep)
+		}
+		return b.String()
+	}
+	p := &web.Page{URL: parse("http://a.test/"), Links: []web.Link{{
+		URL:  parse("http://b.test/" + words("/") + "?q=" + words("-")),
+		Kind: web.LinkA, Anchor: words(" "), Heading: words(" "), TagPath: words("/"),
+	}}}
+	v := web.Verdict{Relevance: 0.5, Similarity: 0.5}
+	s := newScorer(t, "waggle", score.Options{})
+	if n := len(s.Extract(p, v)[0]); n != 214 {
+		t.Errorf("%d bytes of the link, want 214", n)
+	}
+	if n := len(s.Visit(&web.Candidate{URL: p.URL, Kind: web.LinkSeed}, p, v)); n != 2 {
+		t.Errorf("%d bytes of the path, want 2", n)
+	}
+}
+
 // folders is a web in which addresses of /good/ and /bad/ are told apart by nothing
 // but their folder; the anchors of all are on the topic.
 func folders(n int) (hub *web.Page, target func(u web.URL) (*web.Page, web.Verdict)) {

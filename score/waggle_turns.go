@@ -12,14 +12,14 @@ import (
 // crawl at links that lead nowhere, the second ranking takes it elsewhere, and the weights learn of
 // that. Such a turn is no web.Turn.
 //
-//	turn n, of turnPages pages, is by the first weights where n mod e = 0, else by what was learnt
+//	turn n, of turnPages pages, is by the first weights where n mod e = 0 and n > 0, else by what was learnt
 //	e = rare, or ⌊rare/2⌋ where pages of the first weights' turns are at least as relevant of late as the others
 //	of late: Σ relevance / number of pages, both × turnKeep with each page of such a turn
 //
 // All that waits is scored anew where the ranking changes. The zero value, without dense weights,
 // has no such turns.
 type alternation struct {
-	rare    int              // e above; even
+	rare    int              // as above: the setting
 	dense   []weight         // the first ones; nil = no such turns
 	byFirst bool             // the present turn goes by them
 	left    int              // pages left in it

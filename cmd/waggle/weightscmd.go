@@ -44,6 +44,7 @@ func (c *trainWeightsCmd) Run(ctx context.Context, io streams) error {
 	if err := f.Write(c.Out); err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "%s: what %s fetches taught, %s weights\n", event.Line(c.Out), terminal.Number(f.Payload.(*model.Weights).Examples), terminal.Number(len(f.Payload.(*model.Weights).Hashed)))
+	w := f.Payload.(*model.Weights)
+	fmt.Fprintf(io.out, "%s: %s weights, learnt in %s fetches\n", event.Line(c.Out), terminal.Number(len(w.Dense)+len(w.Hashed)), terminal.Number(w.Fetches))
 	return nil
 }

@@ -46,7 +46,11 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
 		low, high := f.Interval(event.GainPages)
-		line(fmt.Sprintf("next %d", event.GainPages), "about %s relevant, %d to %d in nine crawls of ten", expected(f.Mean(event.GainPages)), low, high)
+		by := ""
+		if s.How == event.GainLow && s.Renewed {
+			by = "; --until-gain went by the verdicts with which the pages came"
+		}
+		line(fmt.Sprintf("next %d", event.GainPages), "about %s relevant, %d to %d in nine crawls of ten%s", expected(f.Mean(event.GainPages)), low, high, by)
 		if n := f.Least(); n > 0 {
 			line("in reach", "at least %s more relevant, in nineteen crawls of twenty", terminal.Number(n))
 		}

@@ -37,6 +37,37 @@ func TestReportNamesAllReasons(t *testing.T) {
 	}
 }
 
+// A crawl that ended by --until-gain may show a forecast that is not below it: what is shown goes
+// by the verdicts that hold.
+func TestReportTellsByWhichVerdictsItEnded(t *testing.T) {
+	s := event.Summary{}
+	for i := range 120 {
+		s.Add(event.Fetched{Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://a.test/%d", i))}})
+	}
+	s.Add(event.Ended{How: event.GainLow, Frontier: web.FrontierStats{Queued: 1}})
+	const why = "; --until-gain went by the verdicts with which the pages came"
+	report := func() string {
+		var out strings.Builder
+		if err := WriteSummary(&out, &s, "--resume"); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if got := report(); !strings.Contains(got, "next 100") || strings.Contains(got, why) {
+		t.Errorf("nothing was judged anew:\n%s", got)
+	}
+	anew := event.Rejudged{Pages: []event.Verdict{{URL: viewAddr(t, "https://a.test/119"), Relevant: true}}}
+	s.Add(anew)
+	if got := report(); !strings.Contains(got, "crawls of ten"+why) {
+		t.Errorf("a page was judged anew:\n%s", got)
+	}
+	anew.Judge = "topic" // waggle judge, whose verdicts --until-gain goes by
+	s.Add(anew)
+	if got := report(); strings.Contains(got, why) {
+		t.Errorf("the crawl was judged anew:\n%s", got)
+	}
+}
+
 // An address that moved to one seen before is no failure: the page of the crawl and the report
 // count alike. Links that mutes set aside are told once, also those that came back and were muted again.
 func TestReportCountsOnce(t *testing.T) {

@@ -277,9 +277,9 @@ func (l linkParts) print(w io.Writer) {
 func (l *linkParts) moment() string {
 	switch {
 	case l.at != nil && l.at.Exact:
-		return "when it was taken; the scorer had learnt from " + terminal.Count(l.at.Known, "fetched link")
+		return "when it was taken; the scorer knew what came of " + terminal.Count(l.at.Known, "fetched link")
 	case l.at != nil:
-		return fmt.Sprintf("shortly after it was taken at %s; the scorer had learnt from %s", l.expects.show(l.taken), terminal.Count(l.at.Known, "fetched link"))
+		return fmt.Sprintf("shortly after it was taken at %s; the scorer knew what came of %s", l.expects.show(l.taken), terminal.Count(l.at.Known, "fetched link"))
 	case l.learnt:
 		return "now, after it was fetched"
 	}

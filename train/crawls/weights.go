@@ -44,11 +44,7 @@ func Weights(ctx context.Context, dir, version string) (_ *model.File, err error
 	if err != nil {
 		return nil, err
 	}
-	learnt := s.Learnt()
-	if learnt.Examples == 0 {
-		return nil, fmt.Errorf("%s has taught nothing yet: no page was fetched", dir)
-	}
-	f := &model.File{Kind: model.Waggle, Payload: learnt, Provenance: model.Provenance{Waggle: version, Topic: j.Name, Texts: j.Aim()}}
+	f := &model.File{Kind: model.Waggle, Payload: s.Learnt(), Provenance: model.Provenance{Waggle: version, Topic: j.Name, Texts: j.Aim()}}
 	sites := map[string]bool{}
 	for e, err := range col.Fetched() {
 		if err != nil {
@@ -62,6 +58,9 @@ func Weights(ctx context.Context, dir, version string) (_ *model.File, err error
 			sites[string(h)] = true
 			f.Provenance.Sites = append(f.Provenance.Sites, h)
 		}
+	}
+	if f.Provenance.Pages == 0 {
+		return nil, fmt.Errorf("%s has taught nothing yet: no page was fetched", dir)
 	}
 	slices.Sort(f.Provenance.Sites)
 	return f, nil

@@ -63,8 +63,8 @@ func Model(out io.Writer, name string, f *model.File, top int) {
 		return
 	}
 	if m, ok := f.Payload.(*model.Weights); ok {
-		fmt.Fprintf(out, "\nLearnt of %s fetches: %d weights that mean the same on every web, and %s of words, hosts, folders and blocks.\n",
-			terminal.Number(m.Examples), len(m.Dense), terminal.Number(len(m.Hashed)))
+		fmt.Fprintf(out, "\nLearnt in %s fetches: %d weights that mean the same on every web, and %s of words, hosts, folders and blocks.\n",
+			terminal.Number(m.Fetches), len(m.Dense), terminal.Number(len(m.Hashed)))
 		fmt.Fprintln(out, "They are kept as numbers: waggle explain names those of a link.")
 		return
 	}
