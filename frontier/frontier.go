@@ -90,7 +90,7 @@ type Options struct {
 	// frontier, as one of the disk does.
 	Ahead func() error
 
-	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
+	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 32 MiB
 	hot    int    // hosts that are kept at hand; 0 = hotHosts
 	recent int    // addresses that change before a run is made of them; 0 = recentMost
 }
