@@ -12,8 +12,8 @@ import (
 )
 
 // cold keeps the hosts of a frontier on disk to which nothing happens: 56 bytes each, 5 to 11 in each
-// of two indexes, 4 in a heap and 8 in Frontier.hosts, where a host at hand takes about 800. It is
-// all that is needed to know when the host's turn comes:
+// of two indexes and 4 in a heap, where a host at hand takes about 800. It is all that is needed to know
+// when the host's turn comes:
 //
 //	at hand    something happened to it lately, it is leased from, or its site is crowded
 //	  │ ▲
@@ -413,7 +413,7 @@ func (f *Frontier) coolHost(h *host) (bool, error) {
 		s.show(h, true)
 	}
 	s.sleep(h.id, c)
-	f.hosts[h.id] = nil
+	delete(f.hosts, h.id)
 	delete(f.byName, h.state.Host)
 	if s.hot--; s.hot == 0 && s.hosts <= keptSite {
 		delete(f.sites, s.name)
@@ -425,8 +425,8 @@ func (f *Frontier) coolHost(h *host) (bool, error) {
 // addCold makes a host of a state that the store has: cold, none of its links counted yet. It tells whether the host
 // is to be placed at hand, as its time cannot be told here.
 func (f *Frontier) addCold(s *web.HostState) (odd bool) {
-	id := uint32(len(f.hosts))
-	f.hosts = append(f.hosts, nil)
+	id := f.named
+	f.named++
 	c := f.cold.add(id, s.Host, s.Host.Domain())
 	c.set(s, (&host{state: *s}).class())
 	due, ok := nanoseconds(s.Due)
@@ -440,7 +440,7 @@ func (f *Frontier) addCold(s *web.HostState) (odd bool) {
 // placeCold puts all hosts where they belong, once their links are counted. It is for the beginning, when no
 // moment was given and workers share nothing.
 func (f *Frontier) placeCold() {
-	for id := range uint32(len(f.hosts)) {
+	for id := range f.named {
 		c := f.cold.host(id)
 		if first, _ := f.cold.first(c.domain); first == id {
 			for o := range f.cold.chain(c.domain) {
@@ -468,9 +468,9 @@ func (f *Frontier) placeCold() {
 
 // warmQueues brings all hosts to hand for which links wait.
 func (f *Frontier) warmQueues() error {
-	for id, h := range f.hosts {
-		if h == nil && f.cold.host(uint32(id)).queued > 0 {
-			if _, err := f.at(uint32(id)); err != nil {
+	for id := range f.named {
+		if f.hosts[id] == nil && f.cold.host(id).queued > 0 {
+			if _, err := f.at(id); err != nil {
 				return err
 			}
 		}

@@ -155,7 +155,9 @@ func (d *disk) put(h *host, k key, c *web.Candidate) {
 }
 
 func (d *disk) set(h *host, k key, value []byte) {
-	h.preread = nil
+	if a := h.preread; a != nil && a.key == k {
+		h.preread = nil
+	}
 	d.changed(h, k, value)
 	setLink(d.batch, h.id, k, value)
 }
@@ -334,8 +336,17 @@ func (d *disk) fill(h *host, w *window) (err error) {
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
-		if n := len(w.head); k != h.leasedKey && (n == 0 || w.head[n-1].before(k)) {
-			w.head = append(w.head, k)
+		n := len(w.head)
+		if k == h.leasedKey || n > 0 && !w.head[n-1].before(k) {
+			continue
+		}
+		w.head = append(w.head, k)
+		if n == 0 { // it is leased next most likely, and stands here
+			c, err := parseCandidate(it.Value(), k)
+			if err != nil {
+				return errors.Join(err, it.Close())
+			}
+			h.preread = &prereadCandidate{k, c}
 		}
 	}
 	return it.Close()
@@ -580,7 +591,7 @@ const (
 
 // flushMoved begins to write out what the store holds in memory once enough links were
 // moved. Where a learning scorer scores few links anew often, the memory, which is written
-// out at 64 MiB otherwise, holds many dead entries for each live one: every look for the
+// out at 32 MiB otherwise, holds many dead entries for each live one: every look for the
 // next link steps over them, and the log keeps them all.
 func (d *disk) flushMoved(waiting int) error {
 	if d.moved < max(flushAfter, flushPerLink*waiting) {

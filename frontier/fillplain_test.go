@@ -50,7 +50,7 @@ type plainPebble struct {
 }
 
 func openPlainPebble(dir string) (queue, error) {
-	db, err := pebble.Open(filepath.Join(dir, "pebble"), &pebble.Options{Logger: silentLogger{}, CacheSize: 32 << 20, MemTableSize: 64 << 20})
+	db, err := pebble.Open(filepath.Join(dir, "pebble"), &pebble.Options{Logger: silentLogger{}, CacheSize: 160 << 20, MemTableSize: 32 << 20})
 	return &plainPebble{plainHosts: newPlainHosts(), db: db}, err
 }
 

@@ -90,7 +90,7 @@ type Options struct {
 	// frontier, as one of the disk does.
 	Ahead func() error
 
-	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
+	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 32 MiB
 	hot    int    // hosts that are kept at hand; 0 = hotHosts
 	recent int    // addresses that change before a run is made of them; 0 = recentMost
 }
@@ -110,7 +110,8 @@ type Frontier struct {
 	shortest   bool
 	backend    backend
 	byName     map[web.Host]*host // those at hand
-	hosts      []*host            // by id; nil = cold
+	hosts      map[uint32]*host   // by id; those at hand
+	named      uint32             // hosts, at hand or cold: their ids are below it
 	cold       *cold              // nil: all are at hand
 	// ready holds the hosts that are due, by class, and waiting those that are
 	// not; see share.go for those that are due and have no turn. A host without
@@ -288,6 +289,7 @@ func newFrontier(opts Options, s backend) *Frontier {
 		shortest:   opts.Shortest,
 		backend:    s,
 		byName:     make(map[web.Host]*host),
+		hosts:      make(map[uint32]*host),
 		leased:     make(map[web.URL]*host),
 		next:       1,
 		shareState: shareState{
@@ -442,12 +444,12 @@ func (f *Frontier) host(name web.Host, domain string) (*host, error) {
 	}
 	s := f.site(domain)
 	h, own := s.host(domain)
-	*h = host{id: uint32(len(f.hosts)), state: web.HostState{Host: name}, heapIndex: -1, unseenIndex: -1, boundIndex: -1, worst: unbounded(), loose: true, site: own, used: true}
+	*h = host{id: f.named, state: web.HostState{Host: name}, heapIndex: -1, unseenIndex: -1, boundIndex: -1, worst: unbounded(), loose: true, site: own, used: true}
 	if s == nil {
 		f.keepSite(domain, own)
 	}
 	own.hosts++
-	f.hosts = append(f.hosts, nil)
+	f.named++
 	if f.cold != nil {
 		f.cold.add(h.id, name, domain)
 	}

@@ -16,7 +16,7 @@ func (f *Frontier) Hosts(n int) []web.HostQueue {
 	}
 	// The least number of links that is among the n best.
 	fewest := heap[int]{less: func(a, b int) bool { return a < b }, moved: func(int, int) {}}
-	for id := range f.hosts {
+	for id := range f.named {
 		switch queued, working := f.queueOf(id); {
 		case !working:
 		case fewest.len() < n:
@@ -26,7 +26,7 @@ func (f *Frontier) Hosts(n int) []web.HostQueue {
 			fewest.push(queued)
 		}
 	}
-	for id := range f.hosts {
+	for id := range f.named {
 		queued, working := f.queueOf(id)
 		if !working || queued < fewest.top() {
 			continue
@@ -35,7 +35,7 @@ func (f *Frontier) Hosts(n int) []web.HostQueue {
 		if h := f.hosts[id]; h != nil {
 			q.HostState, q.Busy = h.state, h.busy()
 		} else {
-			s, err := f.cold.store.hostState(uint32(id))
+			s, err := f.cold.store.hostState(id)
 			if err != nil {
 				f.fail(err) // the next call says so
 				return out
@@ -51,11 +51,11 @@ func (f *Frontier) Hosts(n int) []web.HostQueue {
 }
 
 // queueOf is how many links wait for a host, and whether one waits or is leased.
-func (f *Frontier) queueOf(id int) (queued int, working bool) {
+func (f *Frontier) queueOf(id uint32) (queued int, working bool) {
 	if h := f.hosts[id]; h != nil {
 		return h.queued, h.queued > 0 || h.busy()
 	}
-	queued = int(f.cold.host(uint32(id)).queued)
+	queued = int(f.cold.host(id).queued)
 	return queued, queued > 0
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -232,5 +233,15 @@ func stuck(t *rapid.T, f *Frontier) {
 				t.Fatalf("%s stands in a line", h.state.Host)
 			}
 		}
+	}
+}
+
+// The store takes its buffers, and the one that it keeps for the next, from the size of its cache. One
+// that is no larger holds no block, and nothing tells but the time.
+func TestCacheBesideBuffers(t *testing.T) {
+	o := storeOptions(vfs.NewMem(), newHalt())
+	buffers := int64(o.MemTableStopWritesThreshold+1) * int64(o.MemTableSize)
+	if rest := o.CacheSize - buffers; rest < 16<<20 {
+		t.Errorf("a cache of %d bytes has %d for blocks beside buffers of %d", o.CacheSize, rest, buffers)
 	}
 }

@@ -45,7 +45,7 @@ func Merge(ctx context.Context, dir string, from []*Remains, states map[string][
 		return report, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if f.Stats(f.now).Seen > 0 || len(f.hosts) > 0 {
+	if f.Stats(f.now).Seen > 0 || f.named > 0 {
 		return report, fmt.Errorf("%s holds a frontier already", dir)
 	}
 	m := &merger{from: from, rebuilder: rebuilder{ctx: ctx, f: f, disk: f.backend.(*disk), live: true}}

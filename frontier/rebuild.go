@@ -58,7 +58,7 @@ func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress f
 		return b, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if f.Stats(f.now).Seen > 0 || len(f.hosts) > 0 {
+	if f.Stats(f.now).Seen > 0 || f.named > 0 {
 		return b, fmt.Errorf("%s holds a frontier already", dir)
 	}
 	n := &rebuilder{ctx: ctx, remains: r, f: f, disk: f.backend.(*disk), live: r.db != nil}

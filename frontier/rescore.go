@@ -47,7 +47,7 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		lowest = min(lowest, p)
 		return p, nil
 	}
-	for n > 0 && int(id) < len(f.hosts) {
+	for n > 0 && id < f.named {
 		looked := 0
 		if f.hosts[id] == nil && f.cold.host(id).queued == 0 {
 			id, at = id+1, key{}
@@ -84,7 +84,7 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	if err := f.cool(); err != nil {
 		return nil, f.fail(err)
 	}
-	if int(id) >= len(f.hosts) {
+	if id >= f.named {
 		f.backend.startReadAhead(0, key{}, slice+readMore)
 		return nil, nil
 	}

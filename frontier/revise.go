@@ -59,7 +59,8 @@ func (f *Frontier) Revise(ctx context.Context, revise func(s *web.HostState)) er
 // eachHost calls do with the states of all hosts, by their numbers.
 func (f *Frontier) eachHost(do func(id uint32, s web.HostState) error) error {
 	if f.cold == nil {
-		for _, h := range f.hosts {
+		for id := range f.named {
+			h := f.hosts[id]
 			if err := do(h.id, h.state); err != nil {
 				return err
 			}

@@ -457,7 +457,7 @@ func (d *disk) count(f *Frontier) error {
 	d.seen.n = 0
 	return damageOf(d.dir, mergeRecords(from, func(r record) error {
 		d.seen.n++
-		if m := r.mark(); m.how == waiting && int64(r.host) < int64(len(f.hosts)) {
+		if m := r.mark(); m.how == waiting && r.host < f.named {
 			c := f.cold.host(r.host)
 			if c.queued == 0 || m.key.before(c.head) {
 				c.head = m.key
@@ -513,7 +513,7 @@ func (d *disk) renewSeen(f *Frontier) error {
 		return nil
 	}
 	renew()
-	err = d.eachWaiting(len(f.hosts), func(r record) error {
+	err = d.eachWaiting(int(f.named), func(r record) error {
 		d.seen.recent.put(r)
 		if d.seen.recent.n < d.tableLimit {
 			return nil

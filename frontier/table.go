@@ -71,7 +71,7 @@ func (t tag) mark() mark {
 	}
 }
 
-const shardBits = 10
+const shardBits = 8
 
 func newTable() *table { return &table{shards: make([]shard, 1<<shardBits)} }
 

@@ -50,12 +50,10 @@ func unbounded() key { return key{math.Inf(-1), math.MaxUint64} }
 func (f *Frontier) changed(h *host) {
 	switch {
 	case f.worst.less == nil || h.dirty:
-	case len(f.dirty) > len(f.hosts)/4+1024:
+	case len(f.dirty) > int(f.named)/4+1024:
 		f.worst, f.dirty = heap[*host]{}, nil // to be made anew, if it is needed again
 		for _, o := range f.hosts {
-			if o != nil {
-				o.dirty, o.boundIndex = false, -1
-			}
+			o.dirty, o.boundIndex = false, -1
 		}
 	default:
 		h.dirty = true
@@ -72,7 +70,8 @@ func (f *Frontier) bounds() (*heap[*host], error) {
 		}
 		q.less = func(a, b *host) bool { return b.rank.before(a.rank) }
 		q.moved = func(h *host, i int) { h.boundIndex = i }
-		for _, h := range f.hosts {
+		for id := range f.named {
+			h := f.hosts[id]
 			if h == nil {
 				continue
 			}
