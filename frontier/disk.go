@@ -52,7 +52,7 @@ type disk struct {
 	puttingBack bool   // there is a statePutBack
 	kept        *kept  // nil = no links are
 	mostKept    int    // in bytes; 0 = none are
-	mostMoves   int    // in the list, beside movesPerLink
+	mostMoves   int    // in the list
 	moves       []byte // of the next commit, for the list of moves
 	listed      int    // moves in the list
 	// Links that were given another key and are in no commit yet: their marks, how the store is to be told unless
@@ -644,7 +644,7 @@ const (
 // next link would step over them, and the log would keep them all.
 func (d *disk) rescored(waiting int) error {
 	if d.kept != nil {
-		return d.rescoredKept(waiting)
+		return d.rescoredKept()
 	}
 	if waiting < d.mostKept>>10 {
 		return d.readError(d.keep())

@@ -50,11 +50,10 @@ const (
 	// mostKept bounds the links that are kept, in bytes; links of a kilobyte each would take so many
 	// where they begin to be.
 	mostKept = 32 << 20
-	// The list of moves is at most so long: with moveSize for each of them a waiting link has some
-	// hundred bytes of it. What is written anew then is a small part of what the moves would have been.
-	mostMoves    = 1 << 17
-	movesPerLink = 8
-	moveSize     = 16
+	// mostMoves is about how long the list is at most: 8 MB. Each of so many links as are kept has
+	// moved some times by then, and is written once.
+	mostMoves = 1 << 19
+	moveSize  = 16
 )
 
 // bytes is about what a link takes in memory.
@@ -275,13 +274,13 @@ func (k *kept) ahead(n int) []*keptLink {
 }
 
 // rescoredKept ends what was scored for a Rescore, and writes the moves where they are many.
-func (d *disk) rescoredKept(waiting int) error {
+func (d *disk) rescoredKept() error {
 	for i, l := range d.kept.prescored {
 		l.scored = false
 		d.kept.prescored[i] = nil
 	}
 	d.kept.prescored = d.kept.prescored[:0]
-	if d.listed < max(d.mostMoves, movesPerLink*waiting) {
+	if d.listed < d.mostMoves {
 		return nil
 	}
 	d.storeMoves()
