@@ -15,15 +15,17 @@ import (
 //
 //	'c' host(4) priority(8) sequence(8)   a candidate, waiting or leased
 //	'h' host(4)                           a host
+//	'v' commit(8)                         the list of moves: (sequence(8) priority(8)) × n
 //	's' name                              a blob of a Turn's State
 //	'm'                                   meta
 //
 // Numbers are big-endian, so that keys sort as their parts. Priority is the
 // bits of the float64, turned so that a higher priority sorts first: a host's
-// candidates lie side by side, best first.
+// candidates lie side by side, best first, but for those that moved since: see kept.go.
 const (
 	candidatePrefix = 'c'
 	hostPrefix      = 'h'
+	movePrefix      = 'v'
 	statePrefix     = 's'
 	metaPrefix      = 'm'
 
@@ -226,7 +228,10 @@ func parseHost(b []byte) (web.HostState, error) {
 //	n (number size records) × n                              ledgers that are written no more, the oldest first
 //	n (first last records) × n                               runs, the oldest first
 //
-// Version 1 has neither turn nor what follows it, and version 2 has one ledger alone.
+//	moves                                                    of version 4: uvarint
+//
+// Version 1 has neither turn nor what follows it, and version 2 has one ledger alone. Without
+// moves it is of version 3, which earlier programs read.
 type meta struct {
 	version uint64
 	ledger  uint64 // number of the ledger's file
@@ -240,12 +245,17 @@ type meta struct {
 	forgetful bool
 	closed    []ledgerRef
 	runs      []runRef
+	moves     int // in the list
 }
 
-const storeVersion = 3
+const storeVersion = 4
 
 func (m meta) append(b []byte) []byte {
-	b = binary.AppendUvarint(b, storeVersion)
+	version := uint64(storeVersion)
+	if m.moves == 0 {
+		version--
+	}
+	b = binary.AppendUvarint(b, version)
 	b = binary.AppendUvarint(b, m.ledger)
 	b = binary.AppendUvarint(b, uint64(m.size))
 	b = binary.AppendUvarint(b, uint64(m.records))
@@ -268,6 +278,9 @@ func (m meta) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, r.first)
 		b = binary.AppendUvarint(b, r.last)
 		b = binary.AppendUvarint(b, uint64(r.records))
+	}
+	if m.moves > 0 {
+		b = binary.AppendUvarint(b, uint64(m.moves))
 	}
 	return b
 }
@@ -293,6 +306,9 @@ func parseMeta(b []byte) (meta, error) {
 				break
 			}
 		}
+	}
+	if version >= 4 {
+		m.moves = int(r.uint())
 	}
 	if r.err != nil {
 		return m, fmt.Errorf("meta record: %w", errDamaged)

@@ -37,7 +37,8 @@ type pendingCommit struct {
 	ledger *ledger
 	block  []byte // for the ledger; at, its place there
 	at     int64
-	moved  []movedLink   // what the batch is to say of these is written by the goroutine
+	placed []record      // the marks of links that moved
+	moved  []movedLink   // these links, where the goroutine is to have the batch say so
 	bytes  int           // of batch, block and moved, as they were handed over
 	meta   meta          // as it is then
 	began  chan struct{} // closed when First has returned, or will not be called
@@ -46,16 +47,11 @@ type pendingCommit struct {
 	stored bool // the store has it
 }
 
-// movedLink is a link that was given another key: the record of its mark there, its key before, and
-// the link as the store has it.
+// movedLink is a link that was given another key: the one before, and the link as the store has it.
 type movedLink struct {
-	record
 	from  key
 	value []byte
 }
-
-// size is about what a batch takes to say so.
-func (m *movedLink) size() int { return 2*candidateKeySize + len(m.value) }
 
 // Bounds of the commits that are on their way: more pages than come while a slow disk is synced,
 // of which each has some tens of kilobytes.
@@ -66,6 +62,9 @@ const (
 
 // commit ends a change.
 func (d *disk) commit(c change) error {
+	if d.kept != nil && d.kept.total() > d.mostKept {
+		d.unkeep()
+	}
 	// What load reads of a link that carries something else now would be what it carried before.
 	wait := !c.later || d.rewritten
 	d.rewritten = false
@@ -85,7 +84,7 @@ func (d *disk) handOver(c change) error {
 	if c.first == nil && !c.safe && len(c.state) == 0 && d.batch.Empty() && len(d.ledger.block) == 0 && c.next == m.next && d.ledger.size == m.size {
 		return d.await(math.MaxInt)
 	}
-	bytes := d.batch.Len() + d.movingBytes
+	bytes := d.batch.Len() + len(d.moves) + d.movingBytes
 	for name, value := range c.state {
 		bytes += len(name) + len(value)
 	}
@@ -112,18 +111,20 @@ func (d *disk) handOver(c change) error {
 		return err
 	}
 	m = d.planned()
-	w := &pendingCommit{change: c, batch: d.batch, moved: d.moving, ledger: d.ledger, began: make(chan struct{}), done: make(chan struct{})}
-	d.moving, d.movingBytes = nil, 0
+	w := &pendingCommit{change: c, batch: d.batch, placed: d.placed, moved: d.moving, ledger: d.ledger, began: make(chan struct{}), done: make(chan struct{})}
+	d.placed, d.moving, d.movingBytes = nil, nil, 0
 	w.block, w.at = d.ledger.cut()
 	w.bytes = bytes + len(w.block)
 	m.size, m.records, m.next = d.ledger.size, d.ledger.records, c.next
 	m.turn++
+	d.listMoves(m.turn)
+	m.moves = d.listed
 	if rotates { // the block is of the old ledger
 		if err := w.writeBlock(); err != nil {
 			return d.fail(err)
 		}
 		w.block = nil
-		d.seen.changes().putMoved(w.moved)
+		d.seen.changes().putAll(w.placed)
 		if err := d.rotate(&m); err != nil {
 			return d.fail(err)
 		}
@@ -147,8 +148,8 @@ func (d *disk) handOver(c change) error {
 	d.spare = nil
 	d.pending = append(d.pending, w)
 	go d.write(w)
-	if len(w.moved) > 0 && !rotates {
-		d.seen.putBeside(w.moved)
+	if len(w.placed) > 0 && !rotates {
+		d.seen.putBeside(w.placed)
 	}
 	if settled || rotates {
 		if err := d.await(0); err != nil {
@@ -234,9 +235,9 @@ func (d *disk) store(w *pendingCommit, state map[string][]byte) error {
 		}
 	}
 	for i := range w.moved {
-		m := &w.moved[i]
-		deleteLink(w.batch, m.host, m.from)
-		setLink(w.batch, m.host, key(m.tag), m.value)
+		m, is := &w.moved[i], &w.placed[i]
+		deleteLink(w.batch, is.host, m.from)
+		setLink(w.batch, is.host, key(is.tag), m.value)
 	}
 	if err := w.writeBlock(); err != nil {
 		return err

@@ -172,6 +172,11 @@ func TestPowerFailure(t *testing.T) {
 			if _, err := f.Commit(ctx, turn); err != nil {
 				t.Fatal(err)
 			}
+			if seed%4 >= 2 { // more than half a sweep, so that moves are listed
+				if _, err := f.Rescore(ctx, nil, 20, func(c *web.Candidate) float64 { return -c.Priority }); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if i == 12 {
 				if err := f.Sync(); err != nil {
 					t.Fatal(err)

@@ -47,10 +47,17 @@ type disk struct {
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked   int64
-	unwitnessed error // see Frontier.Unwitnessed
-	moved       int   // links that were given another key since flushMoved last wrote out
-	puttingBack bool  // there is a statePutBack
-	// Links that were given another key and are in no commit yet, and how many bytes these say of them.
+	unwitnessed error  // see Frontier.Unwitnessed
+	moved       int    // links that were given another key since rescored last wrote out
+	puttingBack bool   // there is a statePutBack
+	kept        *kept  // nil = no links are
+	mostKept    int    // in bytes; 0 = none are
+	mostMoves   int    // in the list
+	moves       []byte // of the next commit, for the list of moves
+	listed      int    // moves in the list
+	// Links that were given another key and are in no commit yet: their marks, how the store is to be told unless
+	// they are kept, and how many bytes that is.
+	placed      []record
 	moving      []movedLink
 	movingBytes int
 	hashes      []uint64 // of several marks, used again
@@ -148,6 +155,10 @@ func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
 }
 
 func (d *disk) put(h *host, k key, c *web.Candidate) {
+	if d.kept != nil {
+		d.putKept(h, k, c)
+		return
+	}
 	d.window(h).put(k, h.queued)
 	d.buf = appendCandidate(d.buf[:0], c)
 	d.recent.put(k, d.buf)
@@ -170,6 +181,10 @@ func setLink(b *pebble.Batch, host uint32, k key, value []byte) {
 }
 
 func (d *disk) remove(h *host, k key) {
+	if d.kept != nil {
+		d.removeKept(h, k)
+		return
+	}
 	d.window(h).remove(k)
 	d.delete(h, k)
 }
@@ -187,17 +202,30 @@ func deleteLink(b *pebble.Batch, host uint32, k key) {
 
 func (d *disk) take(h *host, k key, u web.URL) {
 	w := d.window(h)
-	w.remove(k)
+	if d.kept != nil {
+		d.kept.out[h.id] = item[keptLink]{k, d.kept.at(h.id, k)}
+		d.kept.remove(h.id, k)
+	} else {
+		w.remove(k)
+	}
 	w.out = hashOf(u)
 	d.seen.out[w.out] = struct{}{}
 }
 
 func (d *disk) erase(h *host) {
 	delete(d.seen.out, d.window(h).out)
+	if d.kept != nil {
+		d.eraseKept(h)
+		return
+	}
 	d.delete(h, h.leasedKey)
 }
 
 func (d *disk) rekey(h *host, from, to key, c *web.Candidate) {
+	if d.kept != nil {
+		d.rekeyKept(h, from, to, c)
+		return
+	}
 	d.remove(h, from)
 	h.queued--
 	d.put(h, to, c)
@@ -302,6 +330,16 @@ func (d *disk) syncCommitted() error {
 }
 
 func (d *disk) peek(h *host, i int) (key, error) {
+	few := func(have int) error {
+		return d.readError(fmt.Errorf("host %s should have %d links waiting and has %d: %w", h.state.Host, h.queued, have, errDamaged))
+	}
+	if d.kept != nil {
+		q, _ := d.kept.find(h.id, key{})
+		if i >= len(q) {
+			return key{}, few(len(q))
+		}
+		return q[i].key, nil
+	}
 	w := d.window(h)
 	if i >= len(w.head) {
 		if err := d.fill(h, w); err != nil {
@@ -309,7 +347,7 @@ func (d *disk) peek(h *host, i int) (key, error) {
 		}
 	}
 	if i >= len(w.head) {
-		return key{}, d.readError(fmt.Errorf("host %s should have %d links waiting and has %d: %w", h.state.Host, h.queued, len(w.head), errDamaged))
+		return key{}, few(len(w.head))
 	}
 	return w.head[i], nil
 }
@@ -364,6 +402,10 @@ func (d *disk) iter(h *host) (*pebble.Iterator, error) {
 }
 
 func (d *disk) worst(h *host, bound key) (key, bool, error) {
+	if d.kept != nil {
+		k, ok := d.kept.worst(h.id, bound)
+		return k, ok, nil
+	}
 	w := d.window(h)
 	if n := len(w.head); n > 0 && n == h.queued { // all of them
 		if bound.seq != 0 {
@@ -424,6 +466,12 @@ func (d *disk) fillTail(h *host, t *tail, bound key) (_ int, err error) {
 }
 
 func (d *disk) load(h *host, k key) (web.Candidate, error) {
+	if d.kept != nil {
+		if l := d.kept.at(h.id, k); l != nil {
+			return l.c, nil
+		}
+		return web.Candidate{}, d.readError(fmt.Errorf("a link of host %s: %w", h.state.Host, errDamaged))
+	}
 	if a := h.preread; a != nil && a.key == k {
 		h.preread = nil
 		return a.c, nil
@@ -451,6 +499,16 @@ func (d *disk) load(h *host, k key) (web.Candidate, error) {
 }
 
 func (d *disk) each(h *host, do func(k key, c *web.Candidate) error) error {
+	if d.kept != nil {
+		q, _ := d.kept.find(h.id, key{})
+		for _, at := range q {
+			c := at.link.c
+			if err := do(at.key, &c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	_, err := d.from(h, key{}, func(k key, value []byte) (bool, error) {
 		c, err := parseCandidate(value, k)
 		if err == nil {
@@ -493,6 +551,9 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 }
 
 func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error) {
+	if d.kept != nil {
+		return d.rescoreKept(h, from, n, score)
+	}
 	w := d.window(h)
 	var all []key // as they are in the end, where they are few
 	few := from.seq == 0 && h.queued <= headSize
@@ -517,13 +578,12 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, pr
 			d.recent.move(was, is)
 			w.remove(was)
 			w.put(is, h.queued-1)
-			m := movedLink{record: record{hash, mark{is, waiting}.tag(), h.id}, from: was, value: value}
-			d.ledger.add(m.record)
+			d.notePlace(record{hash, mark{is, waiting}.tag(), h.id})
 			if d.moving == nil {
 				d.moving = make([]movedLink, 0, n)
 			}
-			d.moving = append(d.moving, m)
-			d.movingBytes += m.size()
+			d.moving = append(d.moving, movedLink{was, value})
+			d.movingBytes += 2*candidateKeySize + len(value)
 			d.moved++
 		}
 		if few {
@@ -577,7 +637,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, pr
 	return next, looked, err
 }
 
-// When flushMoved writes out. Four bounds both sides: a look for the next link steps over about four
+// When rescored writes out. Four bounds both sides: a look for the next link steps over about four
 // dead entries for each live one at most, and in a file that is written out a link stands once
 // for at least four times that links were moved. With fewer than 8192 moves the dead entries are few in
 // any case, and a small crawl that scores anew after each page would write a file every few
@@ -589,11 +649,17 @@ const (
 	flushAfter   = 8192 // moves at the least
 )
 
-// flushMoved begins to write out what the store holds in memory once enough links were
-// moved. Where a learning scorer scores few links anew often, the memory, which is written
-// out at 32 MiB otherwise, holds many dead entries for each live one: every look for the
-// next link steps over them, and the log keeps them all.
-func (d *disk) flushMoved(waiting int) error {
+// rescored begins to keep the links that wait where they are few. Otherwise it begins to write out what
+// the store holds in memory once enough links were moved: that, which is written
+// out at 32 MiB otherwise, would hold many dead entries for each live one, every look for the
+// next link would step over them, and the log would keep them all.
+func (d *disk) rescored(waiting int) error {
+	if d.kept != nil {
+		return d.rescoredKept()
+	}
+	if waiting < d.mostKept>>10 {
+		return d.readError(d.keep())
+	}
 	if d.moved < max(flushAfter, flushPerLink*waiting) {
 		return nil
 	}

@@ -99,3 +99,18 @@ func Forgetful(f *Frontier) { f.backend.(*disk).meta.forgetful = true }
 
 // AtHand is how many hosts are at hand.
 func AtHand(f *Frontier) int { return len(f.cold.ring) }
+
+// Kept bounds the links that are kept while they are scored anew, in bytes, and how many moves are listed.
+func Kept(o Options, bytes, moves int) Options {
+	o.kept, o.moves = bytes, moves
+	return o
+}
+
+// Keeps tells whether a frontier keeps the links that wait, and how many moves are listed.
+func Keeps(f *Frontier) (keeps bool, listed int) {
+	d := f.backend.(*disk)
+	return d.kept != nil, d.listed
+}
+
+// Listed is how many moves are listed in what remains.
+func (r *Remains) Listed() int { return r.past.last.moves }

@@ -93,6 +93,8 @@ type Options struct {
 	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 32 MiB
 	hot    int    // hosts that are kept at hand; 0 = hotHosts
 	recent int    // addresses that change before a run is made of them; 0 = recentMost
+	kept   int    // bytes of links that are kept while they are scored anew; 0 = mostKept, less = none are
+	moves  int    // that are listed before the store has them; 0 = mostMoves
 }
 
 const defaultMaxPerHost = 10_000
@@ -269,9 +271,8 @@ type backend interface {
 	// returns how many those were and the key to go on from, zero when there
 	// is none. Where a link was scored before, score is given that.
 	rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error)
-	// flushMoved is called after the commit of a Rescore, with the number of links that
-	// wait: only scoring anew moves so many that the store has to be written out.
-	flushMoved(waiting int) error
+	// rescored is called after the commit of a Rescore, with the number of links that wait.
+	rescored(waiting int) error
 	// startReadAhead is called after that: it may read, in the background, the n links
 	// from which the next Rescore will begin most likely.
 	startReadAhead(host uint32, from key, n int)

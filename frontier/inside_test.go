@@ -32,7 +32,7 @@ func damaged(t *testing.T, becomes string) *Frontier {
 	if _, err := f.Commit(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	f.backend.(*memory).queues[0][0].c.URL = address(t, becomes)
+	f.backend.(*memory).queues.of[0][0].link.URL = address(t, becomes)
 	return f
 }
 
@@ -213,7 +213,7 @@ func stuck(t *rapid.T, f *Frontier) {
 		}
 	}
 	var spread histogram
-	for _, q := range f.backend.(*memory).queues {
+	for _, q := range f.backend.(*memory).queues.of {
 		for _, waits := range q {
 			spread.add(waits.prio, 1)
 		}

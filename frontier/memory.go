@@ -3,7 +3,6 @@ package frontier
 import (
 	"bytes"
 	"slices"
-	"sort"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -21,17 +20,11 @@ func NewMemory(opts Options) *Frontier {
 // memory is a backend of sorted slices.
 type memory struct {
 	addressMarks map[web.URL]memoryMark
-	queues       [][]item // by host id, best first
+	queues       queues[web.Candidate]
 	blobs        map[string][]byte
 
 	batch  [32]web.Candidate // that are being scored anew
-	moved  []item            // while they are sorted
 	looked byte              // keeps the compiler from leaving reads out, see read
-}
-
-type item struct {
-	key
-	c *web.Candidate
 }
 
 // memoryMark is the mark of an address. The priority of one that waits is that of its
@@ -61,44 +54,20 @@ func (m *memory) marks(of []web.Candidate, to []mark) ([]mark, error) {
 func (m *memory) setMark(u web.URL, is mark, h *host, _ bool) {
 	s := memoryMark{how: is.how}
 	if is.how == waiting {
-		q, i := m.find(h, is.key)
-		s.c, s.seq = q[i].c, is.seq
+		s.c, s.seq = m.queues.at(h.id, is.key), is.seq
 	}
 	m.addressMarks[u] = s
 }
 
 func (m *memory) addresses() int { return len(m.addressMarks) }
 
-// find returns h's queue and the index in it of the first item not before k.
-func (m *memory) find(h *host, k key) ([]item, int) {
-	for uint32(len(m.queues)) <= h.id {
-		m.queues = append(m.queues, nil)
-	}
-	q := m.queues[h.id]
-	return q, sort.Search(len(q), func(i int) bool { return !q[i].before(k) })
-}
-
 func (m *memory) put(h *host, k key, c *web.Candidate) {
-	q, i := m.find(h, k)
 	own := *c
 	own.Priority = k.prio
-	q = append(q, item{})
-	copy(q[i+1:], q[i:])
-	q[i] = item{k, &own}
-	m.queues[h.id] = q
+	m.queues.put(h.id, k, &own)
 }
 
-func (m *memory) remove(h *host, k key) {
-	q, i := m.find(h, k)
-	if i == 0 {
-		q[0] = item{}
-		m.queues[h.id] = q[1:]
-		return
-	}
-	copy(q[i:], q[i+1:])
-	q[len(q)-1] = item{}
-	m.queues[h.id] = q[:len(q)-1]
-}
+func (m *memory) remove(h *host, k key) { m.queues.remove(h.id, k) }
 
 func (m *memory) take(h *host, k key, u web.URL) {
 	m.remove(h, k)
@@ -143,33 +112,26 @@ func (m *memory) commit(c change) error {
 
 func (m *memory) unwritten(int) (int, error) { return 0, nil }
 
-func (m *memory) flushMoved(int) error { return nil }
+func (m *memory) rescored(int) error { return nil }
 
 func (m *memory) startReadAhead(uint32, key, int) {}
 
 func (m *memory) prescore(int, func(*web.Candidate) float64) (join func()) { return func() {} }
 
-func (m *memory) peek(h *host, i int) (key, error) { return m.queues[h.id][i].key, nil }
+func (m *memory) peek(h *host, i int) (key, error) { return m.queues.of[h.id][i].key, nil }
 
 func (m *memory) worst(h *host, bound key) (key, bool, error) {
-	q, i := m.find(h, bound)
-	if bound.seq == 0 {
-		i = len(q)
-	}
-	if i == 0 {
-		return key{}, false, nil
-	}
-	return q[i-1].key, true, nil
+	k, ok := m.queues.worst(h.id, bound)
+	return k, ok, nil
 }
 
 func (m *memory) load(h *host, k key) (web.Candidate, error) {
-	q, i := m.find(h, k)
-	return *q[i].c, nil
+	return *m.queues.at(h.id, k), nil
 }
 
 func (m *memory) each(h *host, do func(k key, c *web.Candidate) error) error {
-	for _, it := range m.queues[h.id] {
-		c := *it.c
+	for _, it := range m.queues.of[h.id] {
+		c := *it.link
 		if err := do(it.key, &c); err != nil {
 			return err
 		}
@@ -178,15 +140,8 @@ func (m *memory) each(h *host, do func(k key, c *web.Candidate) error) error {
 }
 
 func (m *memory) rescore(h *host, from key, n int, score func(c *web.Candidate, prescored *float64) (float64, error)) (next key, looked int, err error) {
-	q, i := m.find(h, from)
-	if from.seq == 0 {
-		i = 0
-	}
-	slice := q[i:min(i+n, len(q))]
-	if i+n < len(q) {
-		next = q[i+n].key
-	}
-	for batch := range slices.Chunk(slice, len(m.batch)) {
+	q, i, j, next := m.queues.slice(h.id, from, n)
+	for batch := range slices.Chunk(q[i:j], len(m.batch)) {
 		m.read(batch)
 		for x := range batch {
 			it, c := &batch[x], &m.batch[x]
@@ -194,14 +149,14 @@ func (m *memory) rescore(h *host, from key, n int, score func(c *web.Candidate, 
 			if err != nil {
 				return key{}, 0, err
 			}
-			if revised(it.c, c) {
-				*it.c = *c
+			if revised(it.link, c) {
+				*it.link = *c
 			}
-			it.prio, it.c.Priority = p, p
+			it.prio, it.link.Priority = p, p
 		}
 	}
-	m.reorder(q, i, i+len(slice))
-	return next, len(slice), nil
+	m.queues.reorder(q, i, j)
+	return next, j - i, nil
 }
 
 // read copies the candidates of at most len(m.batch) items to m.batch, and looks at
@@ -209,9 +164,9 @@ func (m *memory) rescore(h *host, from key, n int, score func(c *web.Candidate, 
 // of them at a time: in a crawl of 200,000 pages they are spread over more memory than
 // its caches hold, and waiting for one after another was why a page cost 1.3 times as
 // much there as at page 10,000 with apprentice-tempered.
-func (m *memory) read(items []item) {
+func (m *memory) read(items []item[web.Candidate]) {
 	for x := range items {
-		m.batch[x] = *items[x].c
+		m.batch[x] = *items[x].link
 	}
 	for x := range items {
 		for _, b := range [2][]byte{m.batch[x].Features, m.batch[x].Memory} {
@@ -220,29 +175,6 @@ func (m *memory) read(items []item) {
 			}
 		}
 	}
-}
-
-// reorder sorts a queue of which only q[i:j] is out of order: those apart, and then
-// both into one, so that a slice of a long queue costs what it moves.
-func (m *memory) reorder(q []item, i, j int) {
-	m.moved = append(m.moved[:0], q[i:j]...)
-	slices.SortFunc(m.moved, func(a, b item) int {
-		if a.before(b.key) {
-			return -1
-		}
-		return 1 // no two are equal
-	})
-	rest := i + copy(q[i:], q[j:]) // q[:rest] are the others, in order
-	for left := len(m.moved); left > 0; {
-		if last := m.moved[left-1]; rest > 0 && last.before(q[rest-1].key) {
-			rest--
-			q[rest+left] = q[rest]
-		} else {
-			left--
-			q[rest+left] = last
-		}
-	}
-	clear(m.moved) // which would hold candidates that have left
 }
 
 func (m *memory) state(name string) ([]byte, error) {

@@ -36,7 +36,8 @@ func Open(dir string, opts Options) (*Frontier, error) {
 
 func open(fs vfs.FS, dir string, opts Options) (*Frontier, error) {
 	h := newHalt()
-	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, seen: newSeen(), tableLimit: cmp.Or(opts.recent, recentMost)}
+	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, seen: newSeen(), tableLimit: cmp.Or(opts.recent, recentMost),
+		mostKept: max(cmp.Or(opts.kept, mostKept), 0), mostMoves: cmp.Or(opts.moves, mostMoves)}
 	f := newFrontier(opts, d)
 	f.cold, f.siteByHash = newCold(d, cmp.Or(opts.hot, hotHosts)), make(map[uint64]*site)
 	d.cold = f.cold
@@ -127,6 +128,11 @@ func (d *disk) takeUp(f *Frontier, past history) (err error) {
 		return err
 	}
 	d.unwitnessed = past.unwitnessed
+	if d.listed = d.meta.moves; d.listed > 0 {
+		if err := d.keep(); err != nil {
+			return damageOf(d.queue(), err)
+		}
+	}
 	if err := d.readSeen(f); err != nil {
 		return err
 	}
@@ -281,8 +287,11 @@ func (d *disk) syncFolder(name string) error {
 func (d *disk) close() error {
 	_ = d.await(0)
 	var err error
+	listed := d.listed > 0
 	if d.halt.err() == nil && d.failed == nil {
-		err = d.condense()
+		if err = d.endList(); err == nil {
+			err = d.condense()
+		}
 	}
 	d.stopping.Store(true) // the next Open begins with it anew
 	if err == nil && d.halt.err() == nil {
@@ -291,14 +300,24 @@ func (d *disk) close() error {
 	if err == nil && d.condensed != "" {
 		err = d.fs.Remove(d.condensed)
 	}
-	if err == nil && d.halt.err() == nil && d.db.Metrics().WAL.Size > mostLog {
+	if err == nil && d.halt.err() == nil && (listed || d.db.Metrics().WAL.Size > mostLog) {
 		err = d.halt.run(d.db.Flush)
 	}
 	return errors.Join(err, d.release())
 }
 
+// endList has the store have each link where it is.
+func (d *disk) endList() error {
+	if d.listed == 0 || !d.batch.Empty() || len(d.ledger.block) > 0 {
+		return nil // or a turn was not committed
+	}
+	d.storeMoves()
+	return d.commit(change{next: d.meta.next})
+}
+
 // mostLog bounds the log that a closed frontier leaves, in bytes. It holds each move of a link, and
-// a table only the last: what is written out at the end is a small part of it. So does a ledger.
+// a table only the last: what is written out at the end is a small part of it. So does a ledger. A log with
+// a list of moves is always written out.
 const mostLog = 2 << 20
 
 // condense makes a run of the ledger where that is several times smaller, as a scorer that learns has moved what

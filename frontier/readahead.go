@@ -51,6 +51,10 @@ const (
 
 // startReadAhead begins to read n links from a place in the frontier on.
 func (d *disk) startReadAhead(host uint32, from key, n int) {
+	if k := d.kept; k != nil {
+		k.began, k.host, k.first = true, host, from
+		return
+	}
 	d.endReadAhead()
 	lower := appendCandidateKey(nil, host, from)
 	if from.seq == 0 {
@@ -154,27 +158,40 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 	return links, whole, err
 }
 
-// prescore begins to score the first n links that were read on other cores. join takes its share of
-// those that are left, and returns once all are scored.
+// prescore begins to score the first n links that were read, or are kept, on other cores. join takes its
+// share of those that are left, and returns once all are scored.
 func (d *disk) prescore(n int, score func(*web.Candidate) float64) (join func()) {
+	if d.kept != nil {
+		links := d.kept.ahead(n)
+		return onAllCores(len(links), func(i, j int) {
+			for _, l := range links[i:j] {
+				l.score, l.scored = score(&l.c), true
+			}
+		})
+	}
 	a := d.ahead
 	if a == nil {
 		return func() {}
 	}
-	const some = 128 // links that a core takes at a time
+	return onAllCores(n, func(i, j int) {
+		<-a.done
+		for j = min(j, len(a.links)); i < j; i++ {
+			a.links[i].score, a.links[i].scored = score(&a.links[i].c), true
+		}
+	})
+}
+
+// onAllCores begins to call do for all parts i … j-1 of 0 … n-1 on other cores; join does as prescore's does.
+func onAllCores(n int, do func(i, j int)) (join func()) {
+	const some = 128 // that a core takes at a time
 	var taken atomic.Int64
 	work := func() {
-		<-a.done
-		links := a.links[:min(n, len(a.links))]
 		for {
 			i := int(taken.Add(1)-1) * some
-			if i >= len(links) {
+			if i >= n {
 				return
 			}
-			for j := range links[i:min(i+some, len(links))] {
-				l := &links[i+j]
-				l.score, l.scored = score(&l.c), true
-			}
+			do(i, min(i+some, n))
 		}
 	}
 	var others sync.WaitGroup

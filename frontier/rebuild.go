@@ -162,14 +162,25 @@ func (n *rebuilder) eachFound(prefix byte, do func(storedWrite) error) error {
 	return nil
 }
 
-// eachLive calls do with what the store holds under keys of a kind.
+// eachLive calls do with what the store holds under keys of a kind; links are where they moved to.
 func (n *rebuilder) eachLive(prefix byte, do func(storedWrite) error) error {
+	var list moves
+	if prefix == candidatePrefix {
+		var err error
+		if list, err = readMoves(n.remains.db); err != nil {
+			return err
+		}
+	}
 	it, err := n.remains.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
 		return err
 	}
 	for it.First(); it.Valid() && err == nil; it.Next() {
-		err = do(storedWrite{it.Key(), it.Value(), 0})
+		at := it.Key()
+		if host, k, err := parseCandidateKey(at); prefix == candidatePrefix && err == nil {
+			at = appendCandidateKey(nil, host, list.of(k))
+		}
+		err = do(storedWrite{at, it.Value(), 0})
 	}
 	return errors.Join(err, it.Close())
 }

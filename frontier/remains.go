@@ -411,6 +411,10 @@ func (r *Remains) checkLinks(ctx context.Context, n *Figures) error {
 	if err != nil {
 		return err
 	}
+	moves, err := readMoves(r.db)
+	if err != nil {
+		return errors.Join(err, it.Close())
+	}
 	strange := 0
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		var host uint32
@@ -418,6 +422,7 @@ func (r *Remains) checkLinks(ctx context.Context, n *Figures) error {
 		if host, k, err = parseCandidateKey(it.Key()); err != nil {
 			break
 		}
+		k = moves.of(k)
 		var c web.Candidate
 		if c, err = parseCandidate(it.Value(), k); err != nil {
 			break

@@ -73,7 +73,7 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	if err := f.backend.commit(change{next: f.next, quick: true, later: true}); err != nil {
 		return nil, f.fail(err)
 	}
-	if err := f.backend.flushMoved(f.queued); err != nil {
+	if err := f.backend.rescored(f.queued); err != nil {
 		return nil, f.fail(err)
 	}
 	for _, h := range touched {

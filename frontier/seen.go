@@ -48,12 +48,12 @@ func (s *seenSet) changes() *table {
 }
 
 // putBeside puts the marks of links that moved while the caller goes on.
-func (s *seenSet) putBeside(moved []movedLink) {
+func (s *seenSet) putBeside(marks []record) {
 	t, done := s.changes(), make(chan struct{})
 	s.noting = done
 	go func() {
 		defer close(done)
-		t.putMoved(moved)
+		t.putAll(marks)
 	}()
 }
 
@@ -141,6 +141,12 @@ func (d *disk) note(r record, fresh bool) {
 	if fresh {
 		d.seen.n++
 	}
+}
+
+// notePlace is note of a link that moved: the mark is put when the commit is handed over.
+func (d *disk) notePlace(r record) {
+	d.placed = append(d.placed, r)
+	d.ledger.add(r)
 }
 
 // job is work in the background on the files of the seen-set. There is one at a time.
@@ -550,6 +556,10 @@ func (d *disk) renewSeen(f *Frontier) error {
 
 // eachWaiting calls do with the marks of the links that wait, as the store has them.
 func (d *disk) eachWaiting(hosts int, do func(r record) error) error {
+	moves, err := readMoves(d.db)
+	if err != nil {
+		return err
+	}
 	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{candidatePrefix}, UpperBound: []byte{candidatePrefix + 1}})
 	if err != nil {
 		return err
@@ -561,7 +571,7 @@ func (d *disk) eachWaiting(hosts int, do func(r record) error) error {
 			err = fmt.Errorf("candidate at %x: %w", it.Key(), errDamaged)
 			break
 		}
-		err = do(record{hashBytes(address), tag(k), id})
+		err = do(record{hashBytes(address), tag(moves.of(k)), id})
 	}
 	return errors.Join(err, it.Close())
 }

@@ -132,16 +132,16 @@ func (t *table) touch(hashes []uint64) {
 	}
 }
 
-// putMoved puts the marks of links that moved.
-func (t *table) putMoved(moved []movedLink) {
+// putAll puts marks.
+func (t *table) putAll(records []record) {
 	var hashes [64]uint64
-	for some := range slices.Chunk(moved, len(hashes)) {
+	for some := range slices.Chunk(records, len(hashes)) {
 		for i := range some {
 			hashes[i] = some[i].hash
 		}
 		t.touch(hashes[:len(some)])
 		for i := range some {
-			t.put(some[i].record)
+			t.put(some[i])
 		}
 	}
 }
