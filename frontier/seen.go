@@ -143,12 +143,6 @@ func (d *disk) note(r record, fresh bool) {
 	}
 }
 
-// notePlace is note of a link that moved: the mark is put when the commit is handed over.
-func (d *disk) notePlace(r record) {
-	d.placed = append(d.placed, r)
-	d.ledger.add(r)
-}
-
 // job is work in the background on the files of the seen-set. There is one at a time.
 type job struct {
 	done chan struct{} // closed at the end
