@@ -333,14 +333,15 @@ func show(out Outcome, now time.Time) string {
 }
 
 // When all that waits is scored anew, for a scorer that always asks for it: at once in a small
-// crawl, after a hundredth of the pages so far in a long one, and where more than a million links
-// wait not before there was a page for each 64 of them.
+// crawl, after a hundredth of the pages so far in a long one, and where more than a hundred thousand
+// links wait not before there was a page for each 64 of them.
 func TestSweepBegins(t *testing.T) {
 	for _, c := range []struct{ pages, waiting, next int }{
 		{100, 1000, 100},
 		{2400, 10_000, 2400},
 		{10_000, 100_000, 10_101},
-		{10_000, 1_000_000, 10_101},
+		{10_000, 128_000, 12_000},
+		{10_000, 1_000_000, 25_625},
 		{10_000, 3_000_000, 56_875},
 		{10_000_000, 100_000_000, 11_562_500},
 		{100_000_000, 2_000_000, 101_010_101},

@@ -40,7 +40,7 @@ func (g grown) Rescore(ctx context.Context, from []byte, n int, score func(*web.
 	return g.Frontier.Rescore(ctx, from, n, score)
 }
 
-// A crawl of more than a million waiting links that is stopped and taken up again begins to score
+// A crawl of very many waiting links that is stopped and taken up again begins to score
 // them anew after the same page as one that is not stopped.
 func TestSweepAfterRestart(t *testing.T) {
 	const pages, begins = 400, 150
