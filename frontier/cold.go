@@ -12,7 +12,7 @@ import (
 )
 
 // cold keeps the hosts of a frontier on disk to which nothing happens: 56 bytes each, 5 to 11 in each
-// of two indexes and 4 in a heap, where a host at hand takes about 800. It is all that is needed to know
+// of two indexes and 4 in a heap, where a host at hand takes about 800 and its best link. It is all that is needed to know
 // when the host's turn comes:
 //
 //	at hand    something happened to it lately, it is leased from, or its site is crowded

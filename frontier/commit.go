@@ -62,8 +62,12 @@ const (
 
 // commit ends a change.
 func (d *disk) commit(c change) error {
-	if d.kept != nil && d.kept.total() > d.mostKept {
+	switch {
+	case d.kept == nil:
+	case d.kept.total() > d.mostKept:
 		d.unkeep()
+	case d.listed+len(d.moves)/moveSize >= d.mostMoves:
+		d.storeMoves()
 	}
 	// What load reads of a link that carries something else now would be what it carried before.
 	wait := !c.later || d.rewritten

@@ -245,3 +245,17 @@ func TestCacheBesideBuffers(t *testing.T) {
 		t.Errorf("a cache of %d bytes has %d for blocks beside buffers of %d", o.CacheSize, rest, buffers)
 	}
 }
+
+// The queue of a host that was drained holds no memory, which would count for nothing.
+func TestDrainedQueues(t *testing.T) {
+	var q queues[int]
+	for i := range 16 {
+		q.put(3, key{float64(i), uint64(i + 1)}, &i)
+	}
+	for range 16 {
+		q.remove(3, q.of[3][0].key)
+	}
+	if q.of[3] != nil {
+		t.Errorf("room for %d links of a host that has none", cap(q.of[3]))
+	}
+}

@@ -23,7 +23,8 @@ import (
 //	the list is long         the store has each link where it is, and the list begins anew
 //
 // So store and list tell all, whenever the process ends: what reads links of the store reads the
-// list first. It is empty in a frontier that was closed. Where too many links wait, the store has
+// list first. It is empty in a frontier that was closed, but where the disk was nearly full or a turn was
+// refused. Where too many links wait, the store has
 // them alone, as it had before.
 type kept struct {
 	queues[keptLink]
@@ -109,7 +110,10 @@ func (d *disk) keep() error {
 			break
 		}
 		l.hash = hashOf(l.c.URL)
-		k.size += l.bytes()
+		if k.size += l.bytes(); len(moves) == 0 && k.total() > d.mostKept {
+			d.mostKept = 0 // they are too many
+			return it.Close()
+		}
 		if leased[host] == at {
 			k.out[host] = item[keptLink]{at, l}
 			continue
@@ -184,7 +188,10 @@ func (d *disk) removeKept(h *host, at key) {
 }
 
 func (d *disk) eraseKept(h *host) {
-	at := d.kept.out[h.id]
+	at, is := d.kept.out[h.id]
+	if !is {
+		return // as in removeKept
+	}
 	delete(d.kept.out, h.id)
 	d.kept.size -= at.link.bytes()
 	deleteLink(d.batch, h.id, key{at.link.stored, at.seq})
@@ -273,18 +280,13 @@ func (k *kept) ahead(n int) []*keptLink {
 	return k.prescored
 }
 
-// rescoredKept ends what was scored for a Rescore, and writes the moves where they are many.
-func (d *disk) rescoredKept() error {
+// rescoredKept ends what was scored for a Rescore.
+func (d *disk) rescoredKept() {
 	for i, l := range d.kept.prescored {
 		l.scored = false
 		d.kept.prescored[i] = nil
 	}
 	d.kept.prescored = d.kept.prescored[:0]
-	if d.listed < d.mostMoves {
-		return nil
-	}
-	d.storeMoves()
-	return d.commit(change{next: d.planned().next, quick: true, later: true})
 }
 
 // moves are the priorities of links that the store has at another place, by their numbers.

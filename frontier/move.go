@@ -111,7 +111,8 @@ const (
 // next link would step over them, and the log would keep them all.
 func (d *disk) rescored(waiting int) error {
 	if d.kept != nil {
-		return d.rescoredKept()
+		d.rescoredKept()
+		return nil
 	}
 	if waiting < d.mostKept>>10 {
 		return d.readError(d.keep())

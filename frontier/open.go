@@ -308,8 +308,8 @@ func (d *disk) close() error {
 
 // endList has the store have each link where it is.
 func (d *disk) endList() error {
-	if d.listed == 0 || !d.batch.Empty() || len(d.ledger.block) > 0 {
-		return nil // or a turn was not committed
+	if d.listed == 0 || !d.batch.Empty() || len(d.ledger.block) > 0 || d.lacks(int64(d.kept.size)+reserve) > 0 {
+		return nil // a turn was not committed, or the list stays for want of room
 	}
 	d.storeMoves()
 	return d.commit(change{next: d.meta.next})

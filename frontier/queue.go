@@ -43,6 +43,10 @@ func (s *queues[T]) put(host uint32, k key, link *T) {
 // remove takes out the link at k, which is there.
 func (s *queues[T]) remove(host uint32, k key) {
 	q, i := s.find(host, k)
+	if len(q) == 1 {
+		s.of[host] = nil
+		return
+	}
 	if i == 0 {
 		q[0] = item[T]{}
 		s.of[host] = q[1:]

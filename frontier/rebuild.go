@@ -61,7 +61,7 @@ func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress f
 	if f.Stats(f.now).Seen > 0 || f.named > 0 {
 		return b, fmt.Errorf("%s holds a frontier already", dir)
 	}
-	n := &rebuilder{ctx: ctx, remains: r, f: f, disk: f.backend.(*disk), live: r.db != nil}
+	n := &rebuilder{ctx: ctx, remains: r, f: f, disk: f.backend.(*disk), live: r.db != nil, taken: make(map[uint64]takenWrite)}
 	for _, d := range r.damage {
 		b.Lost = max(b.Lost, d.Lost)
 		if strings.HasPrefix(d.Path, r.queue()) && !d.label {
@@ -99,6 +99,14 @@ type rebuilder struct {
 	live    bool // the store holds what some commit left
 	pieces  bool // there may be more in its files, piece by piece
 	changes int  // since the last commit
+	// taken are the writes of which links that wait were taken, by the hashes of their addresses.
+	taken map[uint64]takenWrite
+}
+
+// takenWrite is which write of a link was taken.
+type takenWrite struct {
+	atPlace bool // its key is the place of the link
+	number  uint64
 }
 
 // changed commits now and then.
@@ -196,14 +204,15 @@ func (n *rebuilder) takeLinks() error {
 		if err != nil {
 			return nil // it was written so: nobody can read it
 		}
-		return n.takeLink(&c, k)
+		return n.takeLink(&c, k, w.number)
 	}
 	return n.eachFound(candidatePrefix, take)
 }
 
 // takeLink takes over a link, if it waits, with the bytes that belong to its
-// place where there are several.
-func (n *rebuilder) takeLink(c *web.Candidate, k key) error {
+// place where there are several: those under its key, or else, as a link that moved may be revised
+// where the store had it, those that were written last.
+func (n *rebuilder) takeLink(c *web.Candidate, k key, number uint64) error {
 	hash := hashOf(c.URL)
 	old := n.remains.marks.get(hash)
 	own, err := n.disk.seen.get(hash)
@@ -223,13 +232,17 @@ func (n *rebuilder) takeLink(c *web.Candidate, k key) error {
 		return err
 	}
 	if own.how == waiting {
-		if k != place {
-			return nil // what is there is as good
+		switch was := n.taken[hash]; {
+		case k == place && (number >= was.number || !was.atPlace):
+		case k != place && !was.atPlace && k.seq == place.seq && number > was.number:
+		default:
+			return nil
 		}
 		n.disk.remove(h, own.key)
 		h.queued--
 		n.f.queued--
 	}
+	n.taken[hash] = takenWrite{k == place, number}
 	n.f.next = max(n.f.next, place.seq+1)
 	n.disk.put(h, place, c)
 	h.queued++
