@@ -37,6 +37,7 @@ func FuzzAnswer(f *testing.F) {
 		"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip, br, deflate, zstd\r\n\r\n\x1f\x8b\x08\x00",
 		"HTTP/1.1 200 OK\r\nX-Odd: caf\xe9\r\n folded\r\nContent-Type: text/html\r\nContent-Type: text/plain\r\nSet-Cookie: a=b; Expires=x\r\nX-Robots-Tag: none\r\nTDM-Reservation: 1\r\n\r\n<p>",
 		"HTTP/1.0 200\nContent-Type:text/html\n\nx", "HTTP/0.9 200 OK\r\n\r\n", "<!doctype html><p>no head", "HTTP/1.1 304 Not Modified\r\n\r\n", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", "",
+		"HTTP/1.1 200 O\r\nX-Odd:text/lTransfer-Encoding\n\n",
 	} {
 		f.Add([]byte(s))
 	}
