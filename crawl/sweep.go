@@ -86,8 +86,7 @@ const manyWaiting = 100_000
 func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
 
 // sweepSlice is how many waiting candidates are scored anew after an arrival
-// while that is due. On disk a slice takes some tens of milliseconds, in which
-// nothing is leased.
+// while that is due. Nothing is leased meanwhile.
 const sweepSlice = 2048
 
 // SteadyScorer is implemented by scorers whose Score changes nothing: several goroutines may call

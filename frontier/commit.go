@@ -38,7 +38,7 @@ type pendingCommit struct {
 	block  []byte // for the ledger; at, its place there
 	at     int64
 	placed []record      // the marks of links that moved
-	moved  []movedLink   // these links, where the goroutine is to have the batch say so
+	moved  []movedLink   // these links in the same order, unless they are kept: the goroutine has the batch say so
 	bytes  int           // of batch, block and moved, as they were handed over
 	meta   meta          // as it is then
 	began  chan struct{} // closed when First has returned, or will not be called

@@ -47,18 +47,18 @@ type disk struct {
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked   int64
-	unwitnessed error  // see Frontier.Unwitnessed
-	moved       int    // links that were given another key since rescored last wrote out
-	puttingBack bool   // there is a statePutBack
-	kept        *kept  // nil = no links are
-	mostKept    int    // in bytes; 0 = none are
-	mostMoves   int    // in the list
-	moves       []byte // of the next commit, for the list of moves
-	listed      int    // moves in the list
+	unwitnessed error      // see Frontier.Unwitnessed
+	moved       int        // links that were given another key since rescored last wrote out
+	puttingBack bool       // there is a statePutBack
+	kept        *keptLinks // nil = no links are
+	mostKept    int        // in bytes; 0 = none are
+	mostMoves   int        // in the list
+	moves       []byte     // of the next commit, for the list of moves
+	listed      int        // moves in the list
 	// Links that were given another key and are in no commit yet: their marks, how the store is to be told unless
 	// they are kept, and how many bytes that is.
 	placed      []record
-	moving      []movedLink
+	moving      []movedLink // of placed, in its order; none while links are kept
 	movingBytes int
 	hashes      []uint64 // of several marks, used again
 	ahead       *readAhead

@@ -114,3 +114,13 @@ func Keeps(f *Frontier) (keeps bool, listed int) {
 
 // Listed is how many moves are listed in what remains.
 func (r *Remains) Listed() int { return r.past.last.moves }
+
+// SmallDisk is a file system of which so many bytes are free.
+type SmallDisk struct {
+	vfs.FS
+	Free uint64
+}
+
+func (s *SmallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: s.Free}, nil
+}

@@ -159,7 +159,7 @@ func TestCloseStopsMerge(t *testing.T) {
 func TestFullDiskRemovesRuns(t *testing.T) {
 	merging, on := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	fs := &smallDisk{errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+	fs := &SmallDisk{errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if first, last, ok := span(filepath.Base(op.Path)); op.Kind == errorfs.OpCreate && ok && last > first {
 			once.Do(func() {
 				close(merging)
@@ -195,7 +195,7 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 	}
 	close(on)
 	<-d.job.done
-	fs.free = reserve
+	fs.Free = reserve
 	addedTo(t, f, n, 3)
 	n += 3
 	if d.seen.frozen == nil {
@@ -214,20 +214,10 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 	}
 }
 
-// smallDisk is a file system of which so many bytes are free.
-type smallDisk struct {
-	vfs.FS
-	free uint64
-}
-
-func (s *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
-	return vfs.DiskUsage{AvailBytes: s.free}, nil
-}
-
 // Where the end of the seen-set was lost and the disk has no room to write it anew, nothing is changed
 // and the error says how much is lacking: with room, all is there.
 func TestNoRoomForRenewal(t *testing.T) {
-	fs := &smallDisk{vfs.NewMem(), 1 << 40}
+	fs := &SmallDisk{vfs.NewMem(), 1 << 40}
 	opts := Options{recent: 24}
 	f, err := open(fs, "frontier", opts)
 	if err != nil {
@@ -248,7 +238,7 @@ func TestNoRoomForRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut(t, left, ledger, safe)
-	fs = &smallDisk{left, reserve}
+	fs = &SmallDisk{left, reserve}
 	before := listed(t, left)
 	if _, err = open(fs, "frontier", opts); err == nil || !strings.Contains(err.Error(), "make room") || !strings.Contains(err.Error(), "MiB") {
 		t.Fatalf("without room: %v", err)
@@ -256,7 +246,7 @@ func TestNoRoomForRenewal(t *testing.T) {
 	if after := listed(t, left); !slices.Equal(before, after) {
 		t.Errorf("files %v, before %v", after, before)
 	}
-	fs.free = 1 << 40
+	fs.Free = 1 << 40
 	if f, err = open(fs, "frontier", opts); err != nil {
 		t.Fatal(err)
 	}

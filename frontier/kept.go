@@ -14,7 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// kept has all links that wait in memory, while they are few and are scored anew. To read them all
+// keptLinks are all links that wait, in memory, while they are few and are scored anew. To read them all
 // of the store every few pages, past those that moved, and to write each of them under another key
 // there cost more than to learn and to score:
 //
@@ -23,10 +23,10 @@ import (
 //	the list is long         the store has each link where it is, and the list begins anew
 //
 // So store and list tell all, whenever the process ends: what reads links of the store reads the
-// list first. It is empty in a frontier that was closed, but where the disk was nearly full or a turn was
-// refused. Where too many links wait, the store has
-// them alone, as it had before.
-type kept struct {
+// list first, and finds a link by its number alone: numbers are not used again, so what the list says of links that
+// left means nothing. The list is empty in a frontier that was closed, but where the disk was nearly full or a
+// turn was refused. Where too many links wait, the store has them alone, as it had before.
+type keptLinks struct {
 	queues[keptLink]
 	out  map[uint32]item[keptLink] // what is leased, by the number of the host
 	size int                       // of the links, in bytes
@@ -61,7 +61,7 @@ const (
 func (l *keptLink) bytes() int { return 256 + len(l.c.URL.String()) + len(l.value) }
 
 // total is about what all take.
-func (k *kept) total() int { return k.size + 24*len(k.of) }
+func (k *keptLinks) total() int { return k.size + 24*len(k.of) }
 
 // set gives a link other bytes.
 func (l *keptLink) set(value []byte, c *web.Candidate) {
@@ -86,7 +86,7 @@ func (d *disk) keep() error {
 	if err != nil {
 		return err
 	}
-	k := &kept{out: make(map[uint32]item[keptLink])}
+	k := &keptLinks{out: make(map[uint32]item[keptLink])}
 	leased := make(map[uint32]key)
 	for _, h := range d.cold.ring {
 		if h.busy() {
@@ -135,7 +135,9 @@ func (d *disk) keep() error {
 	return nil
 }
 
-// unkeep has the store have all links where they are, from the next commit on, and keeps none any more.
+// unkeep has the store have all links where they are, from the next commit on, and keeps none any more until the
+// frontier is opened again: a frontier that grew so large stays large. What is loaded is read of the store from
+// here on, so the commit is waited for.
 func (d *disk) unkeep() {
 	d.storeMoves()
 	d.kept, d.mostKept = nil, 0
@@ -265,8 +267,9 @@ func (d *disk) rescoreKept(h *host, from key, n int, score func(c *web.Candidate
 	return next, j - i, nil
 }
 
-// ahead are the n links from which the next Rescore begins most likely.
-func (k *kept) ahead(n int) []*keptLink {
+// ahead are the n links from which the next Rescore begins most likely. What is scored of them holds for that
+// Rescore, which has to follow before anything is learnt.
+func (k *keptLinks) ahead(n int) []*keptLink {
 	k.prescored = k.prescored[:0]
 	from := k.first
 	for host := k.host; k.began && n > 0 && int(host) < len(k.of); host++ {

@@ -114,7 +114,7 @@ func (d *disk) rescored(waiting int) error {
 		d.rescoredKept()
 		return nil
 	}
-	if waiting < d.mostKept>>10 {
+	if waiting < d.mostKept>>10 { // links of a kilobyte each fit
 		return d.readError(d.keep())
 	}
 	if d.moved < max(flushAfter, flushPerLink*waiting) {

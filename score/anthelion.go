@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
@@ -60,13 +61,13 @@ type anthelion struct {
 	addresses [addressPlaces]atomic.Pointer[addressFeatures]
 }
 
-// addressPlaces bounds what is kept of addresses: some 6 MB. Among 10,000 addresses one in seven shares its place.
+// addressPlaces bounds what is kept of addresses. Among 10,000 addresses one in seven shares its place.
 const addressPlaces = 1 << 16
 
 // addressFeatures are the words of an address, as features says.
 type addressFeatures struct {
-	hash  uint64 // of the address
-	words []uint16
+	address string
+	words   []uint16
 }
 
 type hostTally struct{ good, bad uint32 }
@@ -131,9 +132,8 @@ func (a *anthelion) features(out []uint16, c *web.Candidate) []uint16 {
 // words are the words of an address: all that waits is scored anew every few pages.
 func (a *anthelion) words(u web.URL) []uint16 {
 	address := u.String()
-	hash := xxh3.HashString(address)
-	place := &a.addresses[hash%addressPlaces]
-	if f := place.Load(); f != nil && f.hash == hash {
+	place := &a.addresses[xxh3.HashString(address)%addressPlaces]
+	if f := place.Load(); f != nil && f.address == address {
 		return f.words
 	}
 	var room [32]string
@@ -143,7 +143,7 @@ func (a *anthelion) words(u web.URL) []uint16 {
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	place.Store(&addressFeatures{hash, out})
+	place.Store(&addressFeatures{strings.Clone(address), out}) // it may be a part of a page
 	return out
 }
 
