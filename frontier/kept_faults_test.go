@@ -159,12 +159,13 @@ func TestListOfMovesIsBounded(t *testing.T) {
 }
 
 // Whenever the process dies, or the power fails, what is left is whole: each link where the ledger has it. Every
-// fourth write is tried.
+// eighth write is tried.
 func TestKilledAtAnyWriteWhileKept(t *testing.T) {
 	ctx := t.Context()
 	for _, kept := range []int{0, 30 << 10} {
 		disk := vfs.NewCrashableMem()
 		r := rand.New(rand.NewPCG(3, 1))
+		torn := rand.New(rand.NewPCG(3, 2)) // for writes in the background, guarded by mu
 		var mu sync.Mutex
 		var taken [2][]*vfs.MemFS
 		writes := 0
@@ -172,11 +173,11 @@ func TestKilledAtAnyWriteWhileKept(t *testing.T) {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 				mu.Lock()
 				defer mu.Unlock()
-				if writes++; writes%4 > 0 {
+				if writes++; writes%8 > 0 {
 					return nil
 				}
-				taken[0] = append(taken[0], disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: r}))
-				taken[1] = append(taken[1], disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r}))
+				taken[0] = append(taken[0], disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: torn}))
+				taken[1] = append(taken[1], disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: torn}))
 			}
 			return nil
 		})
