@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -118,9 +119,19 @@ func (r *Remains) Listed() int { return r.past.last.moves }
 // SmallDisk is a file system of which so many bytes are free.
 type SmallDisk struct {
 	vfs.FS
-	Free uint64
+	free atomic.Uint64 // the frontier asks for it while it writes in the background
 }
 
+// NewSmallDisk has so many bytes free.
+func NewSmallDisk(fs vfs.FS, free uint64) *SmallDisk {
+	s := &SmallDisk{FS: fs}
+	s.Leave(free)
+	return s
+}
+
+// Leave makes so many bytes free.
+func (s *SmallDisk) Leave(free uint64) { s.free.Store(free) }
+
 func (s *SmallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
-	return vfs.DiskUsage{AvailBytes: s.Free}, nil
+	return vfs.DiskUsage{AvailBytes: s.free.Load()}, nil
 }

@@ -159,7 +159,7 @@ func TestCloseStopsMerge(t *testing.T) {
 func TestFullDiskRemovesRuns(t *testing.T) {
 	merging, on := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	fs := &SmallDisk{errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+	fs := NewSmallDisk(errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if first, last, ok := span(filepath.Base(op.Path)); op.Kind == errorfs.OpCreate && ok && last > first {
 			once.Do(func() {
 				close(merging)
@@ -167,7 +167,7 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 			})
 		}
 		return nil
-	})), 1 << 40}
+	})), 1<<40)
 	f, err := open(fs, "frontier", Options{recent: 24})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 	}
 	close(on)
 	<-d.job.done
-	fs.Free = reserve
+	fs.Leave(reserve)
 	addedTo(t, f, n, 3)
 	n += 3
 	if d.seen.frozen == nil {
@@ -217,7 +217,7 @@ func TestFullDiskRemovesRuns(t *testing.T) {
 // Where the end of the seen-set was lost and the disk has no room to write it anew, nothing is changed
 // and the error says how much is lacking: with room, all is there.
 func TestNoRoomForRenewal(t *testing.T) {
-	fs := &SmallDisk{vfs.NewMem(), 1 << 40}
+	fs := NewSmallDisk(vfs.NewMem(), 1<<40)
 	opts := Options{recent: 24}
 	f, err := open(fs, "frontier", opts)
 	if err != nil {
@@ -238,7 +238,7 @@ func TestNoRoomForRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut(t, left, ledger, safe)
-	fs = &SmallDisk{left, reserve}
+	fs = NewSmallDisk(left, reserve)
 	before := listed(t, left)
 	if _, err = open(fs, "frontier", opts); err == nil || !strings.Contains(err.Error(), "make room") || !strings.Contains(err.Error(), "MiB") {
 		t.Fatalf("without room: %v", err)
@@ -246,7 +246,7 @@ func TestNoRoomForRenewal(t *testing.T) {
 	if after := listed(t, left); !slices.Equal(before, after) {
 		t.Errorf("files %v, before %v", after, before)
 	}
-	fs.Free = 1 << 40
+	fs.Leave(1 << 40)
 	if f, err = open(fs, "frontier", opts); err != nil {
 		t.Fatal(err)
 	}

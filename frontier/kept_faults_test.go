@@ -82,7 +82,7 @@ func TestClosedNearlyFull(t *testing.T) {
 	ctx := t.Context()
 	for _, bytes := range []int{-1, 0} {
 		mem := vfs.NewCrashableMem()
-		disk := &frontier.SmallDisk{FS: mem, Free: 1 << 40}
+		disk := frontier.NewSmallDisk(mem, 1<<40)
 		f, err := frontier.OpenOn(disk, dir, frontier.Kept(frontier.Options{}, bytes, 0))
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestClosedNearlyFull(t *testing.T) {
 		if _, err := f.Commit(ctx, adding(t, 2, 5)); err != nil {
 			t.Fatal(err)
 		}
-		disk.Free = 100 << 20
+		disk.Leave(100 << 20)
 		if err := f.Close(); err != nil {
 			t.Errorf("kept %d: closing: %v", bytes, err)
 		}
