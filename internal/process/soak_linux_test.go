@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/metrics"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,7 +34,8 @@ import (
 //	WAGGLE_SOAK=$PWD/soak WAGGLE_SOAK_PAGES=5000000 go test -run '^$' -bench Soak -benchtime 1x -timeout 100h ./internal/process
 //
 // The crawl is in this process, its web in another one. The samples go to soak.tsv as they
-// are taken, and soak.svg and soak.png show them; without WAGGLE_SOAK they are kept nowhere. For each
+// are taken, and soak.svg and soak.png show them; every 100,000 pages soak-PAGES.heap says what the heap
+// is held by (go tool pprof). Without WAGGLE_SOAK all are kept nowhere. For each
 // measure there is its change from the end of the first third of the pages to the end, as a share
 // of its mean: the slope of a line through the means of twenty parts, with its interval of 95 %.
 // The bar is .05.
@@ -166,6 +168,10 @@ func soak(b *testing.B, pages int, limit time.Duration, file string) ([]soakSamp
 			samples = append(samples, s)
 			_, said := fmt.Fprintf(out, "%.1f\t%d\t%d\t%.3f\t%.1f\t%.1f\t%d\t%d\t%d\t%d\n", s.seconds, s.pages, s.failed, s.cpu, s.live, s.resident, s.goroutines, s.files, s.queued, s.hosts)
 			wrong = errors.Join(wrong, err, said)
+			if fetched%100_000 == 0 {
+				name := fmt.Sprintf("%s-%d.heap", strings.TrimSuffix(file, ".tsv"), fetched)
+				wrong = errors.Join(wrong, writeHeap(name))
+			}
 		}
 	}}
 	dir, err := os.MkdirTemp(filepath.Dir(file), "soak-crawl-")
@@ -181,6 +187,15 @@ func soak(b *testing.B, pages int, limit time.Duration, file string) ([]soakSamp
 		return nil, fmt.Errorf("the crawl ended (%s) after %d pages: too few to tell anything", how, fetched)
 	}
 	return samples, nil
+}
+
+// writeHeap writes a profile of the heap as the last collection of garbage found it.
+func writeHeap(file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }
 
 // sampled reads what is held now.
