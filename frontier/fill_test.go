@@ -29,6 +29,7 @@ import (
 //	WAGGLE_LINKS   links that pages bring; 200,000 without it
 //	WAGGLE_HOSTS   hosts that they are spread over; a tenth of the links without it
 //	WAGGLE_DIR     the folder for files; that of temporary files without it
+//	WAGGLE_KEEP    a folder for the files that is left, for BenchmarkOpened
 //
 // A page brings 100 links, of which 60 were met before: 40 of these among the last
 // 100,000 that were new, 20 among all. Half of the new ones are on hosts drawn
@@ -119,11 +120,14 @@ func (s stream) fill(b *testing.B, open func(dir string) (queue, error)) {
 	defer runtime.UnlockOSThread()
 	for range b.N {
 		resetPeak()
-		dir, err := os.MkdirTemp(os.Getenv("WAGGLE_DIR"), "fill")
-		if err != nil {
-			b.Fatal(err)
+		dir := os.Getenv("WAGGLE_KEEP")
+		if dir == "" {
+			var err error
+			if dir, err = os.MkdirTemp(os.Getenv("WAGGLE_DIR"), "fill"); err != nil {
+				b.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
 		}
-		defer os.RemoveAll(dir)
 		q, err := open(dir)
 		if err != nil {
 			b.Fatal(err)
