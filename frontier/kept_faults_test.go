@@ -159,7 +159,7 @@ func TestListOfMovesIsBounded(t *testing.T) {
 }
 
 // Whenever the process dies, or the power fails, what is left is whole: each link where the ledger has it. Every
-// eighth write is tried.
+// fourth write is tried.
 func TestKilledAtAnyWriteWhileKept(t *testing.T) {
 	ctx := t.Context()
 	for _, kept := range []int{0, 30 << 10} {
@@ -173,7 +173,7 @@ func TestKilledAtAnyWriteWhileKept(t *testing.T) {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 				mu.Lock()
 				defer mu.Unlock()
-				if writes++; writes%8 > 0 {
+				if writes++; writes%4 > 0 {
 					return nil
 				}
 				taken[0] = append(taken[0], disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: torn}))
