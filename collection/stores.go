@@ -127,6 +127,9 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if err := w.clearScratch(); err != nil {
+		return nil, err
+	}
 	if d, err := w.checkLosses(); err != nil {
 		return nil, err
 	} else if d != nil {

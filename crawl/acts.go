@@ -10,6 +10,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/crawl/bigmap"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -144,7 +145,7 @@ func (r *recentLinks) add(c *web.Candidate) {
 // prepareActs prepares a crawl that people can steer. told are the acts that earlier runs took
 // in; the judge gets the labels among them before its state is restored.
 func (s *Step) prepareActs(ctx context.Context, told []event.Act, look Look) error {
-	s.relevant, s.out, s.recent = map[uint64]struct{}{}, map[uint64]struct{}{}, &recentLinks{at: map[web.URL]web.Candidate{}}
+	s.notes, s.recent = bigmap.New(knownAtHand, s.scratch), &recentLinks{at: map[web.URL]web.Candidate{}}
 	for _, a := range told {
 		s.steering.add(a)
 	}
@@ -155,18 +156,37 @@ func (s *Step) prepareActs(ctx context.Context, told []event.Act, look Look) err
 
 func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
 
+// What is noted of a page that was fetched.
+const (
+	notedRelevant = 1 << iota
+	notedOut      // it is no harvest for a reason
+)
+
 // noteVerdict notes whether a page is relevant, and why it is no harvest in any case.
 func (s *Step) noteVerdict(u web.URL, relevant bool, out web.Reason) {
-	if out != "" && s.out != nil {
-		s.out[hashOf(u)] = struct{}{}
+	if s.notes == nil {
+		return
 	}
-	switch {
-	case s.relevant == nil:
-	case relevant:
-		s.relevant[hashOf(u)] = struct{}{}
-	default:
-		delete(s.relevant, hashOf(u))
+	was, _ := s.notes.Get(hashOf(u))
+	is := was &^ notedRelevant
+	if relevant {
+		is |= notedRelevant
 	}
+	if out != "" {
+		is |= notedOut
+	}
+	if is != was { // most pages are neither
+		s.notes.Put(hashOf(u), is)
+	}
+}
+
+// noted tells whether one of the notes of a page is set.
+func (s *Step) noted(u web.URL, note uint64) bool {
+	if s.notes == nil {
+		return false
+	}
+	of, _ := s.notes.Get(hashOf(u))
+	return of&note != 0
 }
 
 // mostActsAtOnce bounds the acts that are taken in between two arrivals. What waits is scored

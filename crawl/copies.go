@@ -10,28 +10,42 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// copies is how often a body came, and where from first.
-type copies struct {
-	origin uint32 // a hash of scheme and host
-	n      uint32
-}
-
 // maxCopies bounds how many pages with one body have their links followed.
 const maxCopies = 4
+
+// knownAtHand is of how many pages what is known stays in memory, see package bigmap: at most
+// 8 MB of each of two kinds. All that is known of more pages goes to files.
+const knownAtHand = 1 << 18
 
 // countBody counts a body, and returns how often it came before and whether from
 // the same origin.
 func (s *Step) countBody(u web.URL, digest [16]byte) (before uint32, home bool) {
 	key := bodyKey(digest)
-	origin := uint32(xxh3.HashString(u.Origin()))
-	c, seen := s.bodies[key]
-	if !seen {
-		c.origin = origin
+	origin := xxh3.HashString(u.Origin()) >> 32
+	first := origin // where it came from first
+	if known, seen := s.bodies.Get(key); seen {
+		first, before = known>>32, uint32(known)
 	}
-	before = c.n
-	c.n++
-	s.bodies[key] = c
-	return before, c.origin == origin
+	if before < maxCopies {
+		s.bodies.Put(key, first<<32|uint64(before+1))
+	}
+	return before, first == origin
+}
+
+// unread is why what is known of pages could not be read, nil if it could.
+func (s *Step) unread() error {
+	if err := s.bodies.Err(); err != nil || s.notes == nil {
+		return err
+	}
+	return s.notes.Err()
+}
+
+// forget gives back the files of what is known of pages, which nobody needs any more.
+func (s *Step) forget() {
+	_ = s.bodies.Close()
+	if s.notes != nil {
+		_ = s.notes.Close()
+	}
 }
 
 func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:]) }

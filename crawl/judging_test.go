@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/crawl/bigmap"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -66,7 +67,7 @@ func TestScorerIsToldRenewals(t *testing.T) {
 	s.judge = judge
 	s.join(ownHosts{hosts: []web.Host{"a.example"}})
 	s.steering.labels = map[web.URL]event.Verb{addressOf(t, "a.example/labelled"): event.Relevant}
-	s.out = map[uint64]struct{}{}
+	s.notes = bigmap.New(knownAtHand, nil)
 	visit := func(path string, reason web.Reason) {
 		a := pageWith(t, "a.example"+path)
 		a.Reason = reason
@@ -79,7 +80,7 @@ func TestScorerIsToldRenewals(t *testing.T) {
 	visit("/labelled", "")
 	visit("/noindex", web.ReasonNoIndex)
 	visit("/2", "")
-	s.out[hashOf(addressOf(t, "a.example/2"))] = struct{}{}
+	s.noteVerdict(addressOf(t, "a.example/2"), false, web.ReasonNoIndex)
 	visit("/3", "")
 	if _, err := s.Receive(time.Unix(0, 0), Mail{Lessons: []Lesson{{Judge: true, Data: []byte{1}}}}, everyLink); err != nil {
 		t.Fatal(err)

@@ -111,16 +111,13 @@ func (d *driver) reword(ctx context.Context, now time.Time, words []string) ([]e
 // relevantBefore has renewals tell of what counts: that a page is relevant.
 func (s *Step) relevantBefore(renewed []web.Renewal) []web.Renewal {
 	for i := range renewed {
-		_, renewed[i].Was = s.relevant[hashOf(renewed[i].URL)]
+		renewed[i].Was = s.noted(renewed[i].URL, notedRelevant)
 	}
 	return renewed
 }
 
 // leftOut tells whether a page is no harvest whatever its relevance.
-func (s *Step) leftOut(u web.URL) bool {
-	_, out := s.out[hashOf(u)]
-	return out
-}
+func (s *Step) leftOut(u web.URL) bool { return s.noted(u, notedOut) }
 
 // endRenewal forgets a renewal that is under way.
 func (d *driver) endRenewal() {

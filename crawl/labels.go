@@ -91,8 +91,7 @@ func (s *Step) label(ctx context.Context, now time.Time, pages []*web.Page, j Ju
 				learns.Label(&c, p, v)
 			}
 		}
-		_, was := s.relevant[hashOf(p.URL)]
-		mine = append(mine, web.Renewal{URL: p.URL, Verdict: v, Was: was})
+		mine = append(mine, web.Renewal{URL: p.URL, Verdict: v, Was: s.noted(p.URL, notedRelevant)})
 	}
 	for _, r := range renewed {
 		if last[r.URL] == nil {

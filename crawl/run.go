@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waggle-crawler/waggle/crawl/bigmap"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/nearcopy"
@@ -52,6 +53,9 @@ type Crawl struct {
 	Archive  Archive // nil keeps nothing
 	Log      Log     // nil keeps nothing
 	Policy   Policy
+	// Scratch makes a file that is gone when it is closed, for what a crawl of more than a
+	// quarter of a million pages knows of them; nil = that stays in memory.
+	Scratch func() (bigmap.File, error)
 
 	Name       string
 	JudgeName  string
@@ -115,7 +119,9 @@ const (
 // have; the driver drops it (those leases end when the frontier is opened
 // again); what was decided is written; then Run returns. The caller closes what it opened.
 func (c *Crawl) Run(ctx context.Context) (event.Ending, error) {
-	return c.newDriver().run(ctx)
+	d := c.newDriver()
+	defer d.step.forget()
+	return d.run(ctx)
 }
 
 // driver is a running crawl. One goroutine calls its methods, and the step,
@@ -171,6 +177,7 @@ func (c *Crawl) newDriver() *driver {
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}
+	d.step.scratch, d.step.bodies = c.Scratch, bigmap.New(knownAtHand, c.Scratch)
 	d.step.setKnown(&c.Again)
 	d.step.state = func(name string) ([]byte, error) { return d.Frontier.State(context.Background(), name) }
 	if c.Policy.NearCopies {
@@ -404,7 +411,7 @@ func (d *driver) readHistory() (*past, error) {
 		d.step.lists.note(e)
 		p.add(e)
 	}
-	return p, nil
+	return p, d.step.unread()
 }
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/waggle-crawler/waggle/crawl/bigmap"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/nearcopy"
 	"github.com/waggle-crawler/waggle/web"
@@ -128,9 +129,9 @@ type Step struct {
 	known       map[web.URL]*known // pages of Again that were not visited yet
 	dates       datesState
 	closed      map[web.Host]web.Reason
-	moved       []web.URL         // where seeds redirected to: within the scope as well
-	fresh       map[string][]byte // states that the next turn stores, of closed, moved and near
-	bodies      map[uint64]copies
+	moved       []web.URL           // where seeds redirected to: within the scope as well
+	fresh       map[string][]byte   // states that the next turn stores, of closed, moved and near
+	bodies      *bigmap.Map         // by their digest: a hash of the first origin, and how often up to maxCopies
 	near        *nearcopy.Index     // nil = near-copies count as others
 	scorerParts int                 // parts in which the scorer's state is stored
 	scorerLast  []byte              // the last part
@@ -142,13 +143,13 @@ type Step struct {
 	files       map[string]bool // of Policy.Files
 	leads       leads
 	lists       lists
-	// What people told the crawl, the relevant pages by the hashes of their addresses,
+	// What people told the crawl, what is noted of pages by the hashes of their addresses,
 	// and the last links that were fetched, by which a label teaches the scorer; nil
 	// where nobody can tell the crawl anything.
 	steering      actState
 	earlier       int // acts that earlier runs took in
-	relevant      map[uint64]struct{}
-	out           map[uint64]struct{} // pages that are no harvest for a reason
+	notes         *bigmap.Map
+	scratch       func() (bigmap.File, error) // see Crawl.Scratch
 	recent        *recentLinks
 	wanted        map[web.URL]*web.Page             // of examples, as the archive has them
 	examples      []web.URL                         // that a person gave the judge
@@ -174,7 +175,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 		bare:   make(map[web.URL]bool),
 		closed: make(map[web.Host]web.Reason),
 		fresh:  make(map[string][]byte),
-		bodies: make(map[uint64]copies),
+		bodies: bigmap.New(knownAtHand, nil),
 		why:    make(map[web.Host]string),
 		net:    network{delay: p.Delay, proxied: p.Proxied},
 		files:  newSet(p.Files),

@@ -412,6 +412,7 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 		}
 		return nil
 	}
+	c.Scratch = m.Writer.Scratch
 	if m.Begun == nil {
 		c.Settings = m.Job.texts()
 		if err := m.saveJob(); err != nil {

@@ -18,12 +18,12 @@ import (
 // runSoakWeb makes the test binary the web of BenchmarkSoak.
 const runSoakWeb = "WAGGLE_TEST_SOAK_WEB"
 
-// soakWeb is a web of three times the pages that are to be fetched: of one that is nearly used up
-// more and more requests bring no page.
+// soakWeb is a web of four times the pages that are to be fetched, half of it of the topic: where
+// little of a topic is left more and more requests bring no page.
 func soakWeb(pages int) (*synthetic.Web, error) {
 	o := synthetic.Defaults()
-	o.Seed, o.Topics, o.PagesPerHost = 1, 10, 200
-	o.Hosts = max(o.Topics, pages*3/o.PagesPerHost)
+	o.Seed, o.Topics, o.PagesPerHost = 1, 2, 200
+	o.Hosts = max(o.Topics, pages*4/o.PagesPerHost)
 	o.Words, o.Boilerplate, o.Links, o.Template = 80, 20, 12, 4
 	o.Redirects, o.Dead, o.Duplicates, o.Traps, o.Targets = 0.05, 0.05, 0.05, 0.05, 0.05
 	return synthetic.New(o)
