@@ -132,6 +132,7 @@ type driver struct {
 	inFlight int
 	mark     []byte        // of the log's end, when no turn has carried it yet
 	settled  []*settlement // turns that were committed and not told yet, the oldest first
+	unsaid   []event.Event // that follow the last of them, see takeUnsaid
 	last     time.Time     // when time was last counted
 	ticked   time.Time
 	synced   time.Time

@@ -75,10 +75,11 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 	if err := d.step.unread(); err != nil { // it was decided without what could not be read
 		return err
 	}
-	s := &settlement{archive: d.Archive, log: d.Log, record: record, bytes: len(record), events: out.With}
+	s := &settlement{archive: d.Archive, log: d.Log, record: record, bytes: len(record), events: d.takeUnsaid()}
 	if out.Event != nil {
-		s.events = append([]event.Event{out.Event}, out.With...)
+		s.events = append(s.events, out.Event)
 	}
+	s.events = append(s.events, out.With...)
 	if d.Peers == nil {
 		out.Turn.First = s.write
 	} else {
@@ -107,7 +108,21 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 	if err := d.tell(d.mostOnWay()); err != nil {
 		return err
 	}
-	return d.say(append(d.step.Dropped(now, out.Turn, receipt), out.Also...)...)
+	after := append(d.step.Dropped(now, out.Turn, receipt), out.Also...)
+	if d.Peers != nil {
+		return d.say(after...)
+	}
+	d.unsaid = after
+	return nil
+}
+
+// takeUnsaid returns the events that follow the turn before, which are written with this one.
+// Where the queue is full nearly every page has one, and to write it at once would be to wait for
+// all turns on their way.
+func (d *driver) takeUnsaid() []event.Event {
+	events := d.unsaid
+	d.unsaid = nil
+	return events
 }
 
 // commit commits a turn, and counts for how long that holds up the crawl.
@@ -134,8 +149,9 @@ func (d *driver) mostOnWay() (n int) {
 	return n
 }
 
-// tell waits until at most so many turns are not written, and tells of those that are. After an
-// error of one it returns that, whether anything is to be told or not.
+// tell waits until at most so many turns are not written, and tells of those that are; with 0
+// also of what followed the last of them. After an error of one it returns that, whether anything
+// is to be told or not.
 func (d *driver) tell(most int) error {
 	var n int
 	err := d.timed(func() (err error) {
@@ -155,7 +171,10 @@ func (d *driver) tell(most int) error {
 		}
 	}
 	d.settled = slices.Delete(d.settled, 0, written)
-	return nil
+	if most > 0 {
+		return nil
+	}
+	return d.record(d.takeUnsaid())
 }
 
 // say logs events that no turn waits for, and tells them.
@@ -166,6 +185,11 @@ func (d *driver) say(events ...event.Event) error {
 	if err := d.tell(0); err != nil {
 		return err
 	}
+	return d.record(events)
+}
+
+// record logs and tells events while nothing else is being written.
+func (d *driver) record(events []event.Event) error {
 	kept := slices.DeleteFunc(slices.Clone(events), event.Passing)
 	if d.Log != nil && len(kept) > 0 {
 		var err error

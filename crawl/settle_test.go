@@ -250,3 +250,60 @@ func TestWritingIsTold(t *testing.T) {
 		}
 	})
 }
+
+// callLog has the kinds of the events of each call, which takes a second.
+type callLog struct{ calls [][]string }
+
+func (l *callLog) Append(events ...event.Event) ([]byte, error) {
+	time.Sleep(time.Second)
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, e.Kind())
+	}
+	l.calls = append(l.calls, kinds)
+	return fmt.Append(nil, len(l.calls)), nil
+}
+
+func (*callLog) Sync() error { return nil }
+
+// Where the queue is full, links leave it with nearly every page. The crawl does not wait for what
+// is being written to tell that: it is written with the next page, after the page that it is of.
+func TestFullQueueDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawl(t, tree(8, 100), 8)
+		f, err := frontier.Open("frontier", frontier.Options{FS: vfs.NewMem(), Max: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := &callLog{}
+		c.Frontier, c.Log, c.Policy.Pages = f, log, 60
+		var heard []string
+		c.Listen = func(e event.Event) {
+			if !event.Passing(e) {
+				heard = append(heard, e.Kind())
+			}
+		}
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if logged := slices.Concat(log.calls...); !slices.Equal(logged, heard) {
+			t.Errorf("logged %v\nheard  %v", logged, heard)
+		}
+		apart, with := 0, 0
+		for _, kinds := range log.calls {
+			switch {
+			case !slices.Contains(kinds, "dropped"):
+			case slices.Contains(kinds, "fetched"):
+				with++
+			default:
+				apart++
+			}
+		}
+		if with+apart < 30 || with < 2*apart {
+			t.Errorf("links that left were written with a page %d times and apart %d times", with, apart)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
