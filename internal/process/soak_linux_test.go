@@ -91,6 +91,7 @@ type soakSample struct {
 	pages      int
 	failed     int     // requests that brought no page
 	cpu        float64 // ms a request
+	page       float64 // ms a page, with the requests that brought none
 	live       float64 // MB of the heap that are in use, as the last collection of garbage found
 	resident   float64 // MB
 	goroutines int
@@ -99,7 +100,7 @@ type soakSample struct {
 	hosts      int
 }
 
-const soakHead = "seconds\tpages\tfailed\tcpu-ms-a-request\tlive-MB\tresident-MB\tgoroutines\tfiles\tqueued\thosts\n"
+const soakHead = "seconds\tpages\tfailed\tcpu-ms-a-request\tcpu-ms-a-page\tlive-MB\tresident-MB\tgoroutines\tfiles\tqueued\thosts\n"
 
 // soak crawls and writes a sample for every 1,000th of the pages.
 func soak(b *testing.B, pages int, limit time.Duration, file string) ([]soakSample, error) {
@@ -162,11 +163,12 @@ func soak(b *testing.B, pages int, limit time.Duration, file string) ([]soakSamp
 			now := cpuTime(syscall.RUSAGE_SELF)
 			s, err := sampled()
 			s.seconds, s.pages, s.failed = time.Since(began).Seconds(), fetched, failed
-			s.cpu = (now - last).Seconds() * 1000 / float64(fetched+failed-asked)
+			spent := (now - last).Seconds() * 1000
+			s.cpu, s.page = spent/float64(fetched+failed-asked), spent/float64(every)
 			s.queued, s.hosts = stats.Queued, stats.Hosts
 			last, asked = now, fetched+failed
 			samples = append(samples, s)
-			_, said := fmt.Fprintf(out, "%.1f\t%d\t%d\t%.3f\t%.1f\t%.1f\t%d\t%d\t%d\t%d\n", s.seconds, s.pages, s.failed, s.cpu, s.live, s.resident, s.goroutines, s.files, s.queued, s.hosts)
+			_, said := fmt.Fprintf(out, "%.1f\t%d\t%d\t%.3f\t%.3f\t%.1f\t%.1f\t%d\t%d\t%d\t%d\n", s.seconds, s.pages, s.failed, s.cpu, s.page, s.live, s.resident, s.goroutines, s.files, s.queued, s.hosts)
 			wrong = errors.Join(wrong, err, said)
 			if fetched%100_000 == 0 {
 				name := fmt.Sprintf("%s-%d.heap", strings.TrimSuffix(file, ".tsv"), fetched)
@@ -228,6 +230,7 @@ type soakMeasure struct {
 
 var soakMeasures = []soakMeasure{
 	{"cpu", "Processor time, ms a request", func(s *soakSample) float64 { return s.cpu }},
+	{"page", "Processor time, ms a page", func(s *soakSample) float64 { return s.page }},
 	{"live", "Heap in use, MB", func(s *soakSample) float64 { return s.live }},
 	{"resident", "Resident, MB", func(s *soakSample) float64 { return s.resident }},
 	{"goroutines", "Goroutines", func(s *soakSample) float64 { return float64(s.goroutines) }},
