@@ -35,6 +35,8 @@
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
 //	fields.yaml     what a person wants of the pages as a table, if they put it there
+//	known-pages-*.new  what a process knows of many pages, where the system keeps the
+//	                names of open files; the next crawl of the folder removes it
 //	lock            held by the process that crawls
 //	merge-begun     while waggle cluster merge makes the folder, under another name
 //
@@ -197,5 +199,5 @@ func (c Collection) Usable() error {
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
 	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "tdmrep", "tdmrep.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new", "member.json", "member.json.new"}, name) ||
-		strings.HasPrefix(name, ".model-")
+		strings.HasPrefix(name, ".model-") || isScratch(name)
 }

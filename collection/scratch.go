@@ -2,43 +2,61 @@ package collection
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/waggle-crawler/waggle/crawl/bigmap"
 )
 
-// scratchFiles is the pattern of the names that files of Scratch have for a moment.
-const scratchFiles = "known-pages-*.tmp"
+// scratchFiles is the pattern of the names of the files that Scratch makes.
+const scratchFiles = "known-pages-*.new"
 
-// Scratch makes a file in the folder of the crawl that is gone when it is closed, or when the
-// process ends: it has no name. Where a system keeps names of open files it is gone with the next
-// crawl of the folder at the latest.
+func isScratch(name string) bool {
+	is, _ := filepath.Match(scratchFiles, name) // the pattern is a good one
+	return is
+}
+
+// Scratch makes a file in the folder of the crawl that is gone when it is closed. Its name is
+// removed at once, so that the file goes with the process; a system on which an open file keeps
+// its name leaves it to Close, and after a kill to the next crawl of the folder.
+//
+// Like archive and log it leaves the last of the disk alone.
 func (w *Writer) Scratch() (bigmap.File, error) {
-	f, err := os.CreateTemp(w.Dir(), scratchFiles)
+	f, err := os.CreateTemp(w.dir, scratchFiles)
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // such a system refuses
-	return scratch{f}, nil
+	return &scratch{File: f, room: newRoom(w.dir), named: os.Remove(f.Name()) != nil}, nil
 }
 
-type scratch struct{ *os.File }
+type scratch struct {
+	*os.File
+	room  *room
+	named bool // it still has its name
+}
 
-func (f scratch) Close() error {
+func (f *scratch) Write(b []byte) (int, error) {
+	if err := f.room.take(len(b)); err != nil {
+		return 0, err
+	}
+	return f.File.Write(b)
+}
+
+func (f *scratch) Close() error {
 	err := f.File.Close()
-	if gone := os.Remove(f.Name()); !errors.Is(gone, fs.ErrNotExist) {
-		err = errors.Join(err, gone)
+	if f.named {
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err
 }
 
-// clearScratch removes what an earlier process left of such files.
+// clearScratch removes such files that an earlier process left.
 func (w *Writer) clearScratch() error {
-	names, err := filepath.Glob(filepath.Join(w.Dir(), scratchFiles))
-	for _, name := range names {
-		err = errors.Join(err, os.Remove(name))
+	entries, err := os.ReadDir(w.dir)
+	for _, e := range entries {
+		if isScratch(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(w.dir, e.Name())))
+		}
 	}
 	return err
 }

@@ -127,9 +127,6 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := w.clearScratch(); err != nil {
-		return nil, err
-	}
 	if d, err := w.checkLosses(); err != nil {
 		return nil, err
 	} else if d != nil {
@@ -146,6 +143,9 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 	}
 	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
 		return nil, &OpenError{Store: "frontier", Damaged: errors.As(err, new(*frontier.DamageError)), Err: err}
+	}
+	if err := w.clearScratch(); err != nil {
+		o.Note(fmt.Sprintf("what an earlier run left stays: %v", err))
 	}
 	if o.Opened != nil {
 		if err := o.Opened(ctx, s.Frontier); err != nil {

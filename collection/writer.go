@@ -145,7 +145,7 @@ func (w *Writer) Discard() error {
 	} {
 		errs = append(errs, os.RemoveAll(name))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.clearScratch())...)
 }
 
 // clear removes what a run left that never committed a turn: the log tells of

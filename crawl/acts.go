@@ -162,7 +162,7 @@ const (
 	notedOut      // it is no harvest for a reason
 )
 
-// noteVerdict notes whether a page is relevant, and why it is no harvest in any case.
+// noteVerdict notes whether a page is relevant, and whether it is no harvest for a reason.
 func (s *Step) noteVerdict(u web.URL, relevant bool, out web.Reason) {
 	if s.notes == nil {
 		return

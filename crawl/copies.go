@@ -13,12 +13,13 @@ import (
 // maxCopies bounds how many pages with one body have their links followed.
 const maxCopies = 4
 
-// knownAtHand is of how many pages what is known stays in memory, see package bigmap: at most
-// 8 MB of each of two kinds. All that is known of more pages goes to files.
+// knownAtHand is the most pages that each Map of a crawl keeps in memory: 9.5 MB.
 const knownAtHand = 1 << 18
 
-// countBody counts a body, and returns how often it came before and whether from
-// the same origin.
+// countBody counts a body, and returns how often it came before, up to maxCopies, and whether
+// from the same origin. Of each body the number is
+//
+//	hash of the origin it came from first, 32 bits | how often it came, 32 bits
 func (s *Step) countBody(u web.URL, digest [16]byte) (before uint32, home bool) {
 	key := bodyKey(digest)
 	origin := xxh3.HashString(u.Origin()) >> 32
@@ -32,12 +33,16 @@ func (s *Step) countBody(u web.URL, digest [16]byte) (before uint32, home bool) 
 	return before, first == origin
 }
 
-// unread is why what is known of pages could not be read, nil if it could.
-func (s *Step) unread() error {
-	if err := s.bodies.Err(); err != nil || s.notes == nil {
-		return err
+// readError is the first error of reading what is known of pages.
+func (s *Step) readError() error {
+	err := s.bodies.Err()
+	if err == nil && s.notes != nil {
+		err = s.notes.Err()
 	}
-	return s.notes.Err()
+	if err != nil {
+		return fmt.Errorf("what is known of pages: %w", err)
+	}
+	return nil
 }
 
 // forget gives back the files of what is known of pages, which nobody needs any more.

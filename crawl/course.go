@@ -26,6 +26,7 @@ func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
 	d.step.noResume = true
 	if err := d.start(ctx); err != nil {
 		d.awaitWrites()
+		d.step.forget()
 		return nil, err
 	}
 	return &Course{d}, nil
@@ -89,6 +90,7 @@ func (c *Course) NextDue() (at time.Time, ok bool) {
 
 // End closes the crawl.
 func (c *Course) End(how event.Ending) error {
+	defer c.d.step.forget()
 	c.d.endRenewal()
 	return c.d.end(how)
 }

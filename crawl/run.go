@@ -54,7 +54,8 @@ type Crawl struct {
 	Log      Log     // nil keeps nothing
 	Policy   Policy
 	// Scratch makes a file that is gone when it is closed, for what a crawl of more than a
-	// quarter of a million pages knows of them; nil = that stays in memory.
+	// quarter of a million pages knows of them. What cannot be written stays in memory, as all
+	// does with nil.
 	Scratch func() (bigmap.File, error)
 
 	Name       string
@@ -412,7 +413,7 @@ func (d *driver) readHistory() (*past, error) {
 		d.step.lists.note(e)
 		p.add(e)
 	}
-	return p, d.step.unread()
+	return p, d.step.readError()
 }
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever

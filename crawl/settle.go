@@ -72,7 +72,7 @@ func ofFrontier(err error) error {
 // the other two. Where there are other workers, which are told in between, it returns when that
 // is done.
 func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out Outcome) error {
-	if err := d.step.unread(); err != nil { // it was decided without what could not be read
+	if err := d.step.readError(); err != nil { // it was decided without what could not be read
 		return err
 	}
 	s := &settlement{archive: d.Archive, log: d.Log, record: record, bytes: len(record), events: d.takeUnsaid()}

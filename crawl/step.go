@@ -129,13 +129,14 @@ type Step struct {
 	known       map[web.URL]*known // pages of Again that were not visited yet
 	dates       datesState
 	closed      map[web.Host]web.Reason
-	moved       []web.URL           // where seeds redirected to: within the scope as well
-	fresh       map[string][]byte   // states that the next turn stores, of closed, moved and near
-	bodies      *bigmap.Map         // by their digest: a hash of the first origin, and how often up to maxCopies
-	near        *nearcopy.Index     // nil = near-copies count as others
-	scorerParts int                 // parts in which the scorer's state is stored
-	scorerLast  []byte              // the last part
-	why         map[web.Host]string // of hosts given up in this run
+	moved       []web.URL                   // where seeds redirected to: within the scope as well
+	fresh       map[string][]byte           // states that the next turn stores, of closed, moved and near
+	scratch     func() (bigmap.File, error) // see Crawl.Scratch
+	bodies      *bigmap.Map                 // by digest, see countBody
+	near        *nearcopy.Index             // nil = near-copies count as others
+	scorerParts int                         // parts in which the scorer's state is stored
+	scorerLast  []byte                      // the last part
+	why         map[web.Host]string         // of hosts given up in this run
 	net         network
 	traps       traps
 	ranks       ranks
@@ -149,7 +150,6 @@ type Step struct {
 	steering      actState
 	earlier       int // acts that earlier runs took in
 	notes         *bigmap.Map
-	scratch       func() (bigmap.File, error) // see Crawl.Scratch
 	recent        *recentLinks
 	wanted        map[web.URL]*web.Page             // of examples, as the archive has them
 	examples      []web.URL                         // that a person gave the judge
