@@ -13,10 +13,10 @@ import (
 )
 
 // TestIndexFaults has the disk fail under waggle index, or kills it, at one call of the system
-// after another that writes, syncs or makes a folder: strace lets the nth of a thread fail, or
-// the nth and all after it. Whatever is left, the same command makes of it the index that
-// it makes undisturbed, and nothing but an index that can be searched is searched.
-// WAGGLE_LONG=all tries every call, WAGGLE_LONG=1 one of three.
+// after another that writes, syncs, makes a folder, or opens a file of the index: strace lets the
+// nth of a thread fail, or the nth and all after it. Whatever is left, the same command makes of
+// it the index that it makes undisturbed, and nothing but an index that can be searched is searched.
+// WAGGLE_LONG=all tries all three faults at every call, WAGGLE_LONG=1 one of them, in turn.
 func TestIndexFaults(t *testing.T) {
 	long.Test(t, "makes an index again and again")
 	if why := canSlow(); why != "" {
@@ -40,28 +40,38 @@ func TestIndexFaults(t *testing.T) {
 	if err != nil || !strings.Contains(want, "https://bees.test/dance") {
 		t.Fatalf("%v\n%s", err, want)
 	}
-	every := 3
-	if long.All() {
-		every = 1
-	}
-	tried, failed := 0, 0
+	hows := []string{"error=ENOSPC:when=%d", "error=EIO:when=%d+", "signal=KILL:when=%d"}
+	calls := 0
+	tried, failed := map[string]int{}, map[string]int{}
 	for _, c := range []struct {
 		call string
-		most int // calls of a thread, about
-	}{{"pwrite64", 12}, {"fdatasync", 9}, {"fsync", 2}, {"ftruncate", 1}, {"mkdirat", 3}, {"write", 6}} {
+		most int      // calls of a thread, about
+		at   []string // the files of the index that it is for; none = any file
+	}{
+		{"pwrite64", 12, nil}, {"fdatasync", 9, nil}, {"fsync", 2, nil}, {"ftruncate", 1, nil}, {"mkdirat", 3, nil}, {"write", 6, nil},
+		// What is opened elsewhere is only read.
+		{"openat", 9, []string{"lock", "bleve/index_meta.json", "bleve/store", "bleve/store/root.bolt", "bleve/store/000000000003.zap"}},
+	} {
 		for n := range c.most {
-			for _, how := range []string{"error=ENOSPC:when=%d", "error=EIO:when=%d+", "signal=KILL:when=%d"} {
-				if tried++; tried%every != 0 {
-					continue
-				}
+			faults := hows
+			if !long.All() {
+				faults = hows[calls%len(hows):][:1]
+			}
+			calls++
+			for _, how := range faults {
 				inject := fmt.Sprintf("inject="+c.call+":"+how, n+1)
 				index := filepath.Join(t.TempDir(), "index")
 				program := waggleCommand([]string{"index", crawl, "--index", index})
-				cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + c.call, "-e", inject}, program.Args...)...)
+				args := []string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + c.call, "-e", inject}
+				for _, name := range c.at {
+					args = append(args, "-P", filepath.Join(index, name))
+				}
+				cmd := exec.Command("strace", append(args, program.Args...)...)
 				cmd.Env = program.Env
 				said, errFault := cmd.CombinedOutput()
+				tried[how]++
 				if errFault != nil {
-					failed++
+					failed[how]++
 				}
 				if strings.Contains(string(said), "goroutine ") {
 					t.Errorf("%s: %s", inject, said)
@@ -78,8 +88,10 @@ func TestIndexFaults(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of %d commands %d failed", tried/every, failed)
-	if failed < tried/every/4 {
-		t.Errorf("hardly any command failed: %d of %d", failed, tried/every)
+	for _, how := range hows {
+		t.Logf("%s: of %d commands %d failed", how, tried[how], failed[how])
+		if tried[how] < calls/len(hows) || failed[how] < tried[how]/4 {
+			t.Errorf("%s: hardly any command failed", how)
+		}
 	}
 }
