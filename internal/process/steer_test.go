@@ -35,15 +35,15 @@ func TestKilledWhileSteered(t *testing.T) {
 	ended := make(chan struct{})
 	var acknowledged []event.Act
 	var person sync.WaitGroup
+	chance := rand.New(rand.NewPCG(rng.Uint64(), 2)) // the person's own: kills are drawn at the same time
 	person.Go(func() {
-		rng := rand.New(rand.NewPCG(rng.Uint64(), 2))
 		for every := time.NewTicker(15 * time.Millisecond); ; {
 			select {
 			case <-ended:
 				return
 			case <-every.C:
 			}
-			a := site.anAct(rng, len(acknowledged))
+			a := site.anAct(chance, len(acknowledged))
 			if !col.Begun() || len(acknowledged) == 200 {
 				continue
 			}
