@@ -58,7 +58,7 @@ func TestKilledWhileSteered(t *testing.T) {
 			acknowledged = append(acknowledged, a)
 		}
 	})
-	killed := crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), kills, rng)
+	crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), kills, rng)
 	close(ended)
 	person.Wait()
 	checkKilled(t, dir, site)
@@ -103,7 +103,7 @@ func TestKilledWhileSteered(t *testing.T) {
 	if len(told) >= 100 && len(labels) == 0 {
 		t.Errorf("of %d acts none is a label that holds", len(told))
 	}
-	t.Logf("%q: %d kills, %d acts taken in of %d, %d labels hold", kind, killed, taken, len(told), len(labels))
+	t.Logf("%q: %d kills, %d acts taken in of %d, %d labels hold", kind, kills, taken, len(told), len(labels))
 }
 
 // anAct is what a person may say, n acts having been said.
