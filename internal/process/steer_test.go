@@ -19,22 +19,34 @@ import (
 
 // TestKilledWhileSteered kills a crawl, by a scorer of any kind, again and again while a
 // person labels pages and tells it what to do: whatever was acknowledged to the person is taken in once, in order, and what holds
-// in the end is what the person said last. WAGGLE_KILLS sets how often (default 4).
+// in the end is what the person said last. WAGGLE_KILLS sets how often (default 4): for each ten
+// of them there is a crawl, by a scorer of another kind, until each kind has its crawl.
 func TestKilledWhileSteered(t *testing.T) {
 	long.Test(t, "kills a crawl that is steered")
 	t.Parallel()
 	kills := killsWanted(t)
-	site := serveNumbered(t, 80*max(kills, 10))
 	rng := killChance(t)
+	kinds := scorerKinds(t, serveNumbered(t, 800))[1:] // labels are of the topic that keywords describe
+	crawls := min(len(kinds), max(1, kills/10))
+	for i, k := range rng.Perm(len(kinds))[:crawls] {
+		rng := rand.New(rand.NewPCG(rng.Uint64(), 3))
+		t.Run(kinds[k][1], func(t *testing.T) {
+			killSteered(t, kinds[k], kills*(i+1)/crawls-kills*i/crawls, rng)
+		})
+	}
+}
+
+// killSteered kills one such crawl.
+func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
+	site := serveNumbered(t, 80*max(kills, 10))
 	dir := filepath.Join(t.TempDir(), "crawl")
 	col := collection.At(dir)
-
-	kinds := scorerKinds(t, site)[1:] // labels are of the topic that keywords describe
-	kind := kinds[rng.IntN(len(kinds))]
 
 	ended := make(chan struct{})
 	var acknowledged []event.Act
 	var person sync.WaitGroup
+	stop := sync.OnceFunc(func() { close(ended); person.Wait() })
+	defer stop()
 	chance := rand.New(rand.NewPCG(rng.Uint64(), 2)) // the person's own: kills are drawn at the same time
 	person.Go(func() {
 		for every := time.NewTicker(15 * time.Millisecond); ; {
@@ -59,8 +71,7 @@ func TestKilledWhileSteered(t *testing.T) {
 		}
 	})
 	crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), kills, rng)
-	close(ended)
-	person.Wait()
+	stop()
 	checkKilled(t, dir, site)
 
 	told, err := col.Told()
