@@ -136,7 +136,7 @@ func TestBadWeb(t *testing.T) {
 				if r.Truncated == "length" && len(r.Body) != limit && len(r.Raw) != limit && (r.Status == 200 || len(r.Body) != 64<<10) {
 					t.Errorf("%d bytes: not cut at a cap", len(r.Body))
 				}
-				if strings.HasSuffix(sc.Name, "-bomb") && len(r.Raw) > limit/4 {
+				if strings.Contains(sc.Name, "bomb") && len(r.Raw) > limit/4 {
 					t.Errorf("%d bytes of a bomb received: did not end early", len(r.Raw))
 				}
 				checkHeads(t, r)

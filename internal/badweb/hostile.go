@@ -93,6 +93,9 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	chain := func(name, truncated, failure string, size int, codings ...string) {
 		body := sync.OnceValue(func() []byte {
 			b := append([]byte(wholeHTML), make([]byte, size)...)
+			if truncated != "" {
+				b = append(b, noise()...)
+			}
 			for _, c := range codings {
 				var out bytes.Buffer
 				z := coders[c](&out)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -276,13 +277,16 @@ func endless(w http.ResponseWriter, r *http.Request) {
 }
 
 // bomb sends a document of zeros: members of 1 MiB that take about a
-// kilobyte each, or, as brotli knows no members, one of bigMember.
+// kilobyte each, or, as brotli knows no members, one of bigMember and noise.
 func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) http.HandlerFunc {
 	member := sync.OnceValue(func() []byte {
 		var b bytes.Buffer
 		z := encode(&b)
 		for range max(1, bigMember/members>>20) {
 			z.Write(make([]byte, 1<<20))
+		}
+		if members == 1 {
+			z.Write(noise())
 		}
 		z.Close()
 		return b.Bytes()
@@ -296,6 +300,14 @@ func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) htt
 			}
 		}
 	}
+}
+
+// noise is what no coding makes shorter. It is the end of bombs that are small without it: who
+// receives much of such a bomb did not stop where enough was decoded.
+func noise() []byte {
+	b := make([]byte, 512<<10)
+	rand.NewChaCha8([32]byte{}).Read(b)
+	return b
 }
 
 // later asks to be left alone for so many seconds.
