@@ -91,24 +91,66 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Whatever is refused as IPv4 is refused in every wrapping of it, and the
-// standard library's own notion of private is never admitted.
+// wrappings are the ways to write an IPv4 address as one of IPv6 that the guard knows: where its
+// bytes are, and whether the way is refused whatever the address.
+var wrappings = []struct {
+	name, around    string
+	at              int
+	inverted, whole bool
+}{
+	{name: "mapped", around: "::ffff:0:0", at: 12},
+	{name: "SIIT", around: "::ffff:0:0:0", at: 12},
+	{name: "NAT64", around: "64:ff9b::", at: 12},
+	{name: "6to4", around: "2002::1", at: 2},
+	{name: "compatible", around: "::", at: 12, whole: true},
+	{name: "local NAT64", around: "64:ff9b:1::", at: 12, whole: true},
+	{name: "Teredo", around: "2001:0:4136:e378:8000:63bf::", at: 12, inverted: true, whole: true},
+}
+
+// Whatever is refused as IPv4 is refused in every wrapping of it, with leave for private addresses
+// and without, and the standard library's own notion of private is never admitted without. Half of
+// the addresses are in ranges that are refused.
 func TestGuardSeesThroughWrappings(t *testing.T) {
+	var ranges []netip.Prefix
+	for _, list := range [][]struct {
+		netip.Prefix
+		what string
+	}{inward, closed} {
+		for _, in := range list {
+			if in.Addr().Is4() {
+				ranges = append(ranges, in.Prefix)
+			}
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		b := [4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "IPv4"))
+		if rapid.Bool().Draw(t, "in a range") {
+			in := rapid.SampledFrom(ranges).Draw(t, "range")
+			first := in.Addr().As4()
+			for i := range b {
+				mask := byte(0xff << max(0, min(8, 8*(i+1)-in.Bits())))
+				b[i] = first[i]&mask | b[i]&^mask
+			}
+		}
 		v4 := netip.AddrFrom4(b)
-		refused := guard(v4) != nil
+		refused, always := guard(v4) != nil, guardClosed(v4) != nil
 		if !refused && (v4.IsPrivate() || v4.IsLoopback() || v4.IsLinkLocalUnicast() || v4.IsMulticast() || v4.IsUnspecified()) {
 			t.Fatalf("%s admitted", v4)
 		}
-		mapped := netip.AddrFrom16(v4.As16())
-		nat := netip.MustParseAddr("64:ff9b::").As16()
-		copy(nat[12:], b[:])
-		six := netip.MustParseAddr("2002::1").As16()
-		copy(six[2:], b[:])
-		for _, a := range []netip.Addr{mapped, netip.AddrFrom16(nat), netip.AddrFrom16(six)} {
-			if got := guard(a) != nil; got != refused {
-				t.Fatalf("%s refused: %v, but %s: %v", v4, refused, a, got)
+		for _, w := range wrappings {
+			six := netip.MustParseAddr(w.around).As16()
+			for i, x := range b {
+				if w.inverted {
+					x = ^x
+				}
+				six[w.at+i] = x
+			}
+			a := netip.AddrFrom16(six)
+			if got, want := guard(a) != nil, refused || w.whole; got != want {
+				t.Fatalf("%s refused: %v, but %s, %s: %v", v4, refused, w.name, a, got)
+			}
+			if got := guardClosed(a) != nil; got != always {
+				t.Fatalf("%s refused with leave: %v, but %s, %s: %v", v4, always, w.name, a, got)
 			}
 		}
 	})
