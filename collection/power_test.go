@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -385,9 +384,20 @@ func saved(t *testing.T, log []byte) map[string]bool {
 // and the crawl goes on to its end. Archive and log are never behind the frontier
 // where nothing more was written than what was synced.
 //
-// The long run tries every sync, the quick run one of four.
+// The long run tries every sync, the quick run one of four, and each in one way: in turn nothing
+// is left of what was not synced, and a part or all of it. WAGGLE_LONG=all tries both at every sync.
 func TestPowerFailsAnywhere(t *testing.T) {
 	every := long.Of(4, 1)
+	parts := []int{10, 50, 90, 100}
+	percents := func(turn int) []int {
+		switch {
+		case long.All():
+			return []int{0, parts[turn%len(parts)]}
+		case turn%2 == 0:
+			return []int{0}
+		}
+		return []int{parts[turn/2%len(parts)]}
+	}
 	type failure struct {
 		name, dir string
 		percent   int
@@ -401,14 +411,15 @@ func TestPowerFailsAnywhere(t *testing.T) {
 		if n%every != 0 {
 			return
 		}
-		percent := []int{0, 50, 0, 90, 0, 10}[n/every%6]
-		left, safe := d.left(percent, rng)
-		log, err := os.ReadFile(At(dir).EventLog())
-		if err != nil && safe > 0 {
-			t.Error(err)
-			return
+		for _, percent := range percents(n / every) {
+			left, safe := d.left(percent, rng)
+			log, err := os.ReadFile(At(dir).EventLog())
+			if err != nil && safe > 0 {
+				t.Error(err)
+				return
+			}
+			failures = append(failures, failure{fmt.Sprintf("run %d, sync %d, %d%%", d.run, n, percent), left, percent, saved(t, log[:safe])})
 		}
-		failures = append(failures, failure{fmt.Sprintf("run %d, sync %d, %d%%", d.run, n, percent), left, percent, saved(t, log[:safe])})
 	}
 	m := &meadow{n: 60, clock: newLeapClock(), asked: map[string]int{}}
 	watch := func(c *crawl.Crawl) { c.Clock, c.Frontier = m.clock, safeFrontier{c.Frontier, d} }
@@ -445,6 +456,9 @@ func TestPowerFailsAnywhere(t *testing.T) {
 			if f.percent == 0 && broken.Store != "frontier" {
 				t.Errorf("%s: the frontier was synced before the %s: %v", f.name, broken.Store, err)
 			}
+			if broken.Store == "losses" { // nothing was repaired before
+				t.Errorf("%s: %v", f.name, err)
+			}
 			counts["repaired: "+broken.Store]++
 			if _, err = again.crawl(t, f.dir, StoreOptions{AcceptLoss: true}, 0, clocked); err != nil {
 				t.Fatalf("%s: repaired: %v", f.name, err)
@@ -466,14 +480,15 @@ func TestPowerFailsAnywhere(t *testing.T) {
 			}
 		}
 		counts["addresses saved"] += len(f.saved)
+		counts[fmt.Sprintf("%d%% left", f.percent)]++
 	}
 	t.Logf("%d power failures of %d syncs: %v", len(failures), d.syncs, counts)
 	if len(failures) < 10 || counts["addresses saved"] == 0 || counts["opened as it is"] == 0 {
 		t.Error("hardly anything was tried")
 	}
-	for name := range counts {
-		if strings.Contains(name, "losses") {
-			t.Errorf("%s", name)
+	for _, percent := range append(parts, 0) {
+		if counts[fmt.Sprintf("%d%% left", percent)] == 0 {
+			t.Errorf("no power failure left %d%% of what was not synced", percent)
 		}
 	}
 }
