@@ -16,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store"
 )
@@ -69,7 +70,7 @@ func (d *faultyDisk) options() (o StoreOptions) {
 		return nil
 	})), d}
 	o.Archive.Files = faultyFiles{store.OS{}, d}
-	o.LogFile = func(f event.File) event.File { return faultyLog{f, d} }
+	o.LogDisk = faultyLogs{event.OS{}, d}
 	return o
 }
 
@@ -204,6 +205,27 @@ func (f faultyFile) Truncate(n int64) error {
 }
 
 func (f faultyFile) Sync() error { return errors.Join(f.disk.take(roomOps), f.File.Sync()) }
+
+type faultyLogs struct {
+	event.Disk
+	disk *faultyDisk
+}
+
+func (f faultyLogs) Open(path string, create bool) (event.File, int64, error) {
+	k := readOps
+	if create && !folder.Exists(path) {
+		k = roomOps
+	}
+	if err := f.disk.take(k); err != nil {
+		return nil, 0, err
+	}
+	file, size, err := f.Disk.Open(path, create)
+	return faultyLog{file, f.disk}, size, err
+}
+
+func (f faultyLogs) SyncDir(dir string) error {
+	return errors.Join(f.disk.take(roomOps), f.Disk.SyncDir(dir))
+}
 
 type faultyLog struct {
 	event.File

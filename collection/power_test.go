@@ -20,6 +20,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -133,10 +134,7 @@ func (d *powerDisk) options() (o StoreOptions) {
 		return d.step(run, false)
 	}))}
 	o.Archive.Files = powerFiles{store.OS{}, d, run}
-	o.LogFile = func(f event.File) event.File {
-		path := At(d.dir).EventLog()
-		return &powerLog{File: f, on: onDisk{d, run, path}}
-	}
+	o.LogDisk = powerLogs{event.OS{}, d, run}
 	return o
 }
 
@@ -188,6 +186,43 @@ func (o onDisk) sync() error {
 	return nil
 }
 
+// syncDir makes the names of a folder's files last.
+func (d *powerDisk) syncDir(run int, dir string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.step(run, true); err != nil {
+		return err
+	}
+	for path, file := range d.files {
+		if filepath.Dir(path) == dir {
+			file.named = true
+		}
+	}
+	return nil
+}
+
+type powerLogs struct {
+	event.Disk
+	d   *powerDisk
+	run int
+}
+
+func (l powerLogs) Open(path string, create bool) (_ event.File, size int64, err error) {
+	log := &powerLog{on: onDisk{l.d, l.run, path}}
+	open := func() (err error) {
+		log.File, size, err = l.Disk.Open(path, create)
+		return err
+	}
+	if create && !folder.Exists(path) {
+		err = log.on.change(pendingWrite{}, open)
+	} else {
+		err = open()
+	}
+	return log, size, err
+}
+
+func (l powerLogs) SyncDir(dir string) error { return l.d.syncDir(l.run, dir) }
+
 type powerLog struct {
 	event.File
 	on onDisk
@@ -209,16 +244,7 @@ func (l *powerLog) Truncate(n int64) error {
 	return l.on.change(pendingWrite{at: n, cut: true}, func() error { return l.File.Truncate(n) })
 }
 
-// Sync syncs the name as well: Open does that for a file that is new.
-func (l *powerLog) Sync() error {
-	if err := l.on.sync(); err != nil {
-		return err
-	}
-	l.on.d.mu.Lock()
-	defer l.on.d.mu.Unlock()
-	l.on.file().named = true
-	return nil
-}
+func (l *powerLog) Sync() error { return l.on.sync() }
 
 type powerFiles struct {
 	store.Files
@@ -257,19 +283,7 @@ func (f powerFiles) Remove(path string) error {
 	})
 }
 
-func (f powerFiles) SyncDir(dir string) error {
-	f.d.mu.Lock()
-	defer f.d.mu.Unlock()
-	if err := f.d.step(f.run, true); err != nil {
-		return err
-	}
-	for path, file := range f.d.files {
-		if filepath.Dir(path) == dir {
-			file.named = true
-		}
-	}
-	return nil
-}
+func (f powerFiles) SyncDir(dir string) error { return f.d.syncDir(f.run, dir) }
 
 type powerArchive struct {
 	store.File
@@ -379,7 +393,7 @@ func saved(t *testing.T, log []byte) map[string]bool {
 }
 
 // The power fails before any sync of a crawl, whichever of its stores makes it, also after
-// its process died and another one went on. Of what was not synced all, nothing, or any part
+// its process died, or it was stopped, and another one went on. Of what was not synced all, nothing, or any part
 // is there, in any order. What the crawl had synced is there, opened as it is or repaired,
 // and the crawl goes on to its end. Archive and log are never behind the frontier
 // where nothing more was written than what was synced.
@@ -423,16 +437,19 @@ func TestPowerFailsAnywhere(t *testing.T) {
 	}
 	m := &meadow{n: 60, clock: newLeapClock(), asked: map[string]int{}}
 	watch := func(c *crawl.Crawl) { c.Clock, c.Frontier = m.clock, safeFrontier{c.Frontier, d} }
-	for run := range 4 {
-		o := d.options()
-		dies := func(c *crawl.Crawl) {
+	// A run that is stopped syncs all stores: the runs behind it have something to lose.
+	for run, dies := range []bool{true, false, true, true, false} {
+		o, requests := d.options(), 0
+		if run == 1 {
+			requests = 10
+		}
+		_, err := m.crawl(t, dir, o, requests, func(c *crawl.Crawl) {
 			watch(c)
-			if run < 3 {
+			if dies {
 				c.Archive = &dyingArchive{c.Archive, d, 7}
 			}
-		}
-		_, err := m.crawl(t, dir, o, 0, dies)
-		if dead := errors.Is(err, errDead); dead != (run < 3) {
+		})
+		if dead := errors.Is(err, errDead); dead != dies {
 			t.Fatalf("run %d: %v", run, err)
 		}
 	}

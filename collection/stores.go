@@ -28,9 +28,9 @@ type Stores struct {
 type StoreOptions struct {
 	Frontier frontier.Options // Ahead is set by OpenStores
 	Archive  store.Options    // Mark and Room are set by OpenStores
-	// LogFile stands between the event log and its file; nil = nothing does. Tests
+	// LogDisk is where the event log has its file; nil = the disk of the machine. Tests
 	// put faults here, as in Frontier.FS and Archive.Files.
-	LogFile func(event.File) event.File
+	LogDisk event.Disk
 	// Opened, unless nil, is called with the frontier once that is open, before archive and
 	// log are opened at the marks that it holds then: it may commit turns.
 	Opened func(ctx context.Context, f *frontier.Frontier) error
@@ -139,7 +139,7 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 	}
 	archive := o.Archive
 	o.Frontier.Ahead = func() error {
-		return errors.Join(store.SyncLast(w.ArchiveDir(), archive), event.SyncFile(o.LogFile, w.EventLog()))
+		return errors.Join(store.SyncLast(w.ArchiveDir(), archive), event.SyncFile(o.LogDisk, w.EventLog()))
 	}
 	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
 		return nil, &OpenError{Store: "frontier", Damaged: errors.As(err, new(*frontier.DamageError)), Err: err}
@@ -166,7 +166,7 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 		damaged := errors.Is(err, event.ErrMark) || errors.As(err, new(*event.LineError))
 		return nil, &OpenError{Store: "event log", Damaged: damaged, Err: err}
 	}
-	if s.Log, err = event.OpenOn(o.LogFile, w.EventLog(), marks.log); err != nil {
+	if s.Log, err = event.OpenOn(o.LogDisk, w.EventLog(), marks.log); err != nil {
 		return nil, &OpenError{Store: "event log", Damaged: errors.Is(err, event.ErrMark), Err: err}
 	}
 	s.Log.Room = newRoom(filepath.Dir(w.EventLog())).take

@@ -7,11 +7,17 @@ import (
 	"testing"
 )
 
-// operations is a file that notes what is done to it, and whose writes can fail.
+// operations is a disk with a file, and notes what is done to the file, whose writes can fail.
 type operations struct {
+	OS
 	File
 	done  []string
 	wrong error
+}
+
+func (o *operations) Open(path string, create bool) (_ File, size int64, err error) {
+	o.File, size, err = o.OS.Open(path, create)
+	return o, size, err
 }
 
 func (o *operations) Write(b []byte) (int, error) {
@@ -39,10 +45,8 @@ func TestCutIsSynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	var o *operations
 	open := func(mark []byte) *Log {
-		l, err := OpenOn(func(f File) File {
-			o = &operations{File: f}
-			return o
-		}, path, mark)
+		o = &operations{}
+		l, err := OpenOn(o, path, mark)
 		if err != nil {
 			t.Fatal(err)
 		}

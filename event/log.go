@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 )
@@ -52,48 +51,29 @@ type Log struct {
 	buf  []byte
 }
 
-// File is what a Log needs of an *os.File opened for appending.
-type File interface {
-	io.Writer
-	io.ReaderAt
-	Truncate(size int64) error
-	Sync() error
-	Close() error
-}
-
 // Open opens the log at path. Without a mark it begins a new one, and refuses
 // a file that holds something with ErrNotEmpty. With a mark, which Append
 // returned, it goes on there: what lies behind the mark is cut off. A file
 // that is shorter, or has no end of a line at the mark, is ErrMark.
 func Open(path string, mark []byte) (*Log, error) { return OpenOn(nil, path, mark) }
 
-// OpenOn is Open on another file than that of the machine, which on is given: tests
-// put faults there. nil = that of the machine.
-func OpenOn(on func(File) File, path string, mark []byte) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+// OpenOn is Open on another disk than that of the machine: tests put faults there. nil = that
+// of the machine.
+func OpenOn(disk Disk, path string, mark []byte) (*Log, error) {
+	if disk == nil {
+		disk = OS{}
+	}
+	f, size, err := disk.Open(path, true)
 	if err != nil {
 		return nil, fmt.Errorf("event log: %w", err)
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("event log: %w", err)
-	}
-	if info.Size() == 0 { // perhaps new: make its name last
-		if d, err := os.Open(filepath.Dir(path)); err == nil {
-			err = d.Sync()
-			d.Close()
-			if err != nil {
-				f.Close()
-				return nil, fmt.Errorf("event log %s: %w", path, err)
-			}
+	if size == 0 { // perhaps new: make its name last
+		if err := disk.SyncDir(filepath.Dir(path)); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("event log %s: %w", path, err)
 		}
 	}
-	var own File = f
-	if on != nil {
-		own = on(f)
-	}
-	l, err := open(path, own, info.Size(), mark)
+	l, err := open(path, f, size, mark)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -279,19 +259,18 @@ func (l *Log) Sync() error {
 }
 
 // SyncFile makes what the log at path holds survive a power failure; where there is none it
-// does nothing. It may be called while a Log is open there, on any goroutine. On is that of
-// OpenOn.
-func SyncFile(on func(File) File, path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+// does nothing. It may be called while a Log is open there, on any goroutine. The disk is that
+// of OpenOn.
+func SyncFile(disk Disk, path string) error {
+	if disk == nil {
+		disk = OS{}
+	}
+	f, _, err := disk.Open(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("event log: %w", err)
-	}
-	var f File = file
-	if on != nil {
-		f = on(file)
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("event log %s: %w", path, err)
