@@ -117,7 +117,7 @@ var (
 	sixTo4 = netip.MustParsePrefix("2002::/16")       // RFC 3056: IPv4 in bytes 2…5
 	siit   = netip.MustParsePrefix("::ffff:0:0:0/96") // RFC 7915: IPv4 in the last 4 bytes
 
-	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215: IPv4 in the last 4 bytes of the common length
+	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215: IPv4 where RFC 6052, 2.2 has it, by a length that nobody tells
 	compatible = netip.MustParsePrefix("::/96")          // RFC 4291, 2.5.5.1: IPv4 in the last 4 bytes
 	teredo     = netip.MustParsePrefix("2001::/32")      // RFC 4380, section 4: IPv4 in the last 4 bytes, inverted
 )
@@ -134,8 +134,10 @@ func guard(a netip.Addr) error {
 			return &refusedError{addr: a, why: in.what}
 		}
 	}
-	if in, ok := wrapped(a); ok {
-		return guard(in)
+	for _, in := range wrapped(a) {
+		if err := guard(in); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -151,32 +153,39 @@ func guardClosed(a netip.Addr) error {
 			return &refusedError{addr: a, why: in.what, always: true}
 		}
 	}
-	if in, ok := wrapped(a); ok {
-		return guardClosed(in)
+	for _, in := range wrapped(a) {
+		if err := guardClosed(in); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// wrapped is the IPv4 address that an IPv6 address stands for.
-func wrapped(a netip.Addr) (in netip.Addr, ok bool) {
+// wrapped are the IPv4 addresses that an IPv6 address may stand for.
+func wrapped(a netip.Addr) (in []netip.Addr) {
 	if a.Is4() {
-		return in, false
+		return nil
 	}
 	b := a.As16()
-	var v4 [4]byte
+	add := func(x, y, z, w byte) { in = append(in, netip.AddrFrom4([4]byte{x, y, z, w})) }
 	switch {
-	case nat64.Contains(a), siit.Contains(a), localNAT64.Contains(a), compatible.Contains(a) && a.Compare(netip.IPv6Unspecified().Next()) > 0:
-		v4 = [4]byte(b[12:16])
+	case localNAT64.Contains(a): // prefixes of 96, 64, 56 and 48 bits, byte 8 being zero
+		add(b[12], b[13], b[14], b[15])
+		add(b[9], b[10], b[11], b[12])
+		add(b[7], b[9], b[10], b[11])
+		add(b[6], b[7], b[9], b[10])
+	case nat64.Contains(a), siit.Contains(a), compatible.Contains(a) && a.Compare(netip.IPv6Unspecified().Next()) > 0:
+		add(b[12], b[13], b[14], b[15])
 	case sixTo4.Contains(a):
-		v4 = [4]byte(b[2:6])
+		add(b[2], b[3], b[4], b[5])
 	case teredo.Contains(a):
-		for i, x := range b[12:16] {
-			v4[i] = ^x
-		}
-	default:
-		return in, false
+		add(^b[12], ^b[13], ^b[14], ^b[15])
 	}
-	return netip.AddrFrom4(v4), true
+	// ISATAP, RFC 5214, 6.1: behind any prefix.
+	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe {
+		add(b[12], b[13], b[14], b[15])
+	}
+	return in
 }
 
 // socketGuard is a guard as a net.Dialer.Control: the last look, at the address a socket is

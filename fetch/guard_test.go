@@ -92,19 +92,24 @@ func TestGuard(t *testing.T) {
 }
 
 // wrappings are the ways to write an IPv4 address as one of IPv6 that the guard knows: where its
-// bytes are, and whether the way is refused whatever the address.
+// four bytes are, and whether the way is refused whatever the address.
 var wrappings = []struct {
 	name, around    string
-	at              int
+	at              [4]int
 	inverted, whole bool
 }{
-	{name: "mapped", around: "::ffff:0:0", at: 12},
-	{name: "SIIT", around: "::ffff:0:0:0", at: 12},
-	{name: "NAT64", around: "64:ff9b::", at: 12},
-	{name: "6to4", around: "2002::1", at: 2},
-	{name: "compatible", around: "::", at: 12, whole: true},
-	{name: "local NAT64", around: "64:ff9b:1::", at: 12, whole: true},
-	{name: "Teredo", around: "2001:0:4136:e378:8000:63bf::", at: 12, inverted: true, whole: true},
+	{name: "mapped", around: "::ffff:0:0", at: [4]int{12, 13, 14, 15}},
+	{name: "SIIT", around: "::ffff:0:0:0", at: [4]int{12, 13, 14, 15}},
+	{name: "NAT64", around: "64:ff9b::", at: [4]int{12, 13, 14, 15}},
+	{name: "6to4", around: "2002::1", at: [4]int{2, 3, 4, 5}},
+	{name: "ISATAP", around: "2606:4700::5efe:0:0", at: [4]int{12, 13, 14, 15}},
+	{name: "ISATAP, told to be global", around: "2606:4700::200:5efe:0:0", at: [4]int{12, 13, 14, 15}},
+	{name: "compatible", around: "::", at: [4]int{12, 13, 14, 15}, whole: true},
+	{name: "local NAT64, 96 bits", around: "64:ff9b:1::", at: [4]int{12, 13, 14, 15}, whole: true},
+	{name: "local NAT64, 64 bits", around: "64:ff9b:1::", at: [4]int{9, 10, 11, 12}, whole: true},
+	{name: "local NAT64, 56 bits", around: "64:ff9b:1::", at: [4]int{7, 9, 10, 11}, whole: true},
+	{name: "local NAT64, 48 bits", around: "64:ff9b:1::", at: [4]int{6, 7, 9, 10}, whole: true},
+	{name: "Teredo", around: "2001:0:4136:e378:8000:63bf::", at: [4]int{12, 13, 14, 15}, inverted: true, whole: true},
 }
 
 // Whatever is refused as IPv4 is refused in every wrapping of it, with leave for private addresses
@@ -143,7 +148,7 @@ func TestGuardSeesThroughWrappings(t *testing.T) {
 				if w.inverted {
 					x = ^x
 				}
-				six[w.at+i] = x
+				six[w.at[i]] = x
 			}
 			a := netip.AddrFrom16(six)
 			if got, want := guard(a) != nil, refused || w.whole; got != want {
