@@ -5,8 +5,8 @@
 // A page goes once through Index.Find, which looks for such a page, and if there is none through
 // Index.Add. So a group of near-copies is around the page of it that came first, and does not
 // drift from it. What is kept is small, lies where its owner says (a crawl keeps it in its
-// frontier), and is read one page at a time: memory does not grow with the pages. Beside it an
-// index that began empty has a megabyte, by which it asks for next to nothing in vain.
+// frontier), and is read one page at a time. Beside it an index that began empty has some four
+// bytes a page in memory, by which it asks for next to nothing in vain.
 package nearcopy
 
 import (
@@ -72,26 +72,46 @@ func NewIndex(get func(name string) ([]byte, error), put func(name string, value
 // Empty tells that nothing is stored yet. It is called before any page.
 func (x *Index) Empty() { x.stored = new(filter) }
 
-// filter is a set of hashes, which may hold more than was added: a Bloom filter whose bits of a
-// hash lie in one word. Of a million hashes it holds one in thirty of the others, and never misses
-// one. Source: Putze, Sanders, Singler, Cache-, hash-, and space-efficient Bloom filters
-// (2009), section 3.
-type filter [1 << 17]uint64
+// filter is a set of hashes, which may hold more than was added. It grows by a part for each half
+// a million hashes: a Bloom filter of one megabyte whose bits of a hash lie in one word. A part
+// holds one in two hundred of the others, and never misses one that was added. Source: Putze,
+// Sanders, Singler, Cache-, hash-, and space-efficient Bloom filters (2009), section 3.
+//
+// One part for all of a crawl is full after a million pages: then each page is looked for in the
+// store, twice.
+type filter struct {
+	parts []*[1 << 17]uint64
+	n     int // hashes in the last part
+}
 
-// bits are the word of a hash and its four bits there.
-func (f *filter) bits(hash uint64) (word *uint64, bits uint64) {
+const partHashes = 1 << 19
+
+// place is the word of a hash in a part, and its four bits there.
+func place(hash uint64) (word, bits uint64) {
 	hash = mix(hash)
-	return &f[hash%uint64(len(f))], 1<<(hash>>58) | 1<<(hash>>52&63) | 1<<(hash>>46&63) | 1<<(hash>>40&63)
+	return hash % (1 << 17), 1<<(hash>>58) | 1<<(hash>>52&63) | 1<<(hash>>46&63) | 1<<(hash>>40&63)
 }
 
 func (f *filter) add(hash uint64) {
-	word, bits := f.bits(hash)
-	*word |= bits
+	if f.has(hash) {
+		return
+	}
+	if len(f.parts) == 0 || f.n == partHashes {
+		f.parts, f.n = append(f.parts, new([1 << 17]uint64)), 0
+	}
+	f.n++
+	word, bits := place(hash)
+	f.parts[len(f.parts)-1][word] |= bits
 }
 
 func (f *filter) has(hash uint64) bool {
-	word, bits := f.bits(hash)
-	return *word&bits == bits
+	word, bits := place(hash)
+	for _, p := range f.parts {
+		if p[word]&bits == bits {
+			return true
+		}
+	}
+	return false
 }
 
 // Match is the page that another is a near-copy of.

@@ -201,12 +201,16 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// A filter has all that was added, and of a million few others.
+// A filter has all that was added, and few others, also of a crawl of more than a million pages.
 func TestFilter(t *testing.T) {
 	f := new(filter)
-	const n = 1_000_000
+	const n = 3_000_000
 	for i := range uint64(n) {
 		f.add(mix(i))
+		f.add(mix(i)) // once more is not more
+	}
+	if most := n/partHashes + 1; len(f.parts) > most {
+		t.Errorf("%d megabytes for %d hashes, want at most %d", len(f.parts), n, most)
 	}
 	others := 0
 	for i := range uint64(n) {
