@@ -5,8 +5,9 @@
 // A page goes once through Index.Find, which looks for such a page, and if there is none through
 // Index.Add. So a group of near-copies is around the page of it that came first, and does not
 // drift from it. What is kept is small, lies where its owner says (a crawl keeps it in its
-// frontier), and is read one page at a time. Beside it an index that began empty has some four
-// bytes a page in memory, by which it asks for next to nothing in vain.
+// frontier), and is read one page at a time. Beside it an index that began empty has four
+// to ten bytes a page in memory, and up to twice that for a time, by which it asks for little in
+// vain; one that was opened anew asks for each page.
 package nearcopy
 
 import (
@@ -72,42 +73,47 @@ func NewIndex(get func(name string) ([]byte, error), put func(name string, value
 // Empty tells that nothing is stored yet. It is called before any page.
 func (x *Index) Empty() { x.stored = new(filter) }
 
-// filter is a set of hashes, which may hold more than was added. It grows by a part for each half
-// a million hashes: a Bloom filter of one megabyte whose bits of a hash lie in one word. A part
-// holds one in two hundred of the others, and never misses one that was added. Source: Putze,
-// Sanders, Singler, Cache-, hash-, and space-efficient Bloom filters (2009), section 3.
+// filter is a set of hashes, which may hold more than was added. Its parts are Bloom filters whose
+// bits of a hash lie in one word, with 16 bits for a hash: the first of half a million hashes and
+// one megabyte, each of the others twice as large as the one before. A part holds one in two hundred
+// of the others, and never misses one that was added. Source: Putze, Sanders, Singler, Cache-,
+// hash-, and space-efficient Bloom filters (2009), section 3.
 //
 // One part for all of a crawl is full after a million pages: then each page is looked for in the
 // store, twice.
 type filter struct {
-	parts []*[1 << 17]uint64
+	parts [][]uint64
 	n     int // hashes in the last part
 }
 
-const partHashes = 1 << 19
+const (
+	firstPart  = 1 << 17 // words
+	wordHashes = 4
+)
 
 // place is the word of a hash in a part, and its four bits there.
-func place(hash uint64) (word, bits uint64) {
+func place(part []uint64, hash uint64) (word *uint64, bits uint64) {
 	hash = mix(hash)
-	return hash % (1 << 17), 1<<(hash>>58) | 1<<(hash>>52&63) | 1<<(hash>>46&63) | 1<<(hash>>40&63)
+	return &part[hash%uint64(len(part))], 1<<(hash>>58) | 1<<(hash>>52&63) | 1<<(hash>>46&63) | 1<<(hash>>40&63)
 }
 
 func (f *filter) add(hash uint64) {
 	if f.has(hash) {
 		return
 	}
-	if len(f.parts) == 0 || f.n == partHashes {
-		f.parts, f.n = append(f.parts, new([1 << 17]uint64)), 0
+	last := len(f.parts) - 1
+	if last < 0 || f.n == wordHashes*len(f.parts[last]) {
+		last++
+		f.parts, f.n = append(f.parts, make([]uint64, firstPart<<last)), 0
 	}
 	f.n++
-	word, bits := place(hash)
-	f.parts[len(f.parts)-1][word] |= bits
+	word, bits := place(f.parts[last], hash)
+	*word |= bits
 }
 
 func (f *filter) has(hash uint64) bool {
-	word, bits := place(hash)
 	for _, p := range f.parts {
-		if p[word]&bits == bits {
+		if word, bits := place(p, hash); *word&bits == bits {
 			return true
 		}
 	}

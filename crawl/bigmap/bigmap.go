@@ -8,7 +8,6 @@ package bigmap
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math/bits"
@@ -60,7 +59,7 @@ func (m *Map) Get(hash uint64) (value uint64, ok bool) {
 		value, ok, err := r.find(hash)
 		if err != nil {
 			if m.err == nil {
-				m.err = fmt.Errorf("reading a file of %d hashes: %w", r.n, err)
+				m.err = &readError{err}
 			}
 			return 0, false // an older run may have an older number
 		}
@@ -71,8 +70,14 @@ func (m *Map) Get(hash uint64) (value uint64, ok bool) {
 	return 0, false
 }
 
-// Err is the first error of Get, nil if there was none.
+// Err is the first error of reading a file, nil if there was none.
 func (m *Map) Err() error { return m.err }
+
+// readError is an error of reading a run.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return "reading a file of hashes: " + e.err.Error() }
+func (e *readError) Unwrap() error { return e.err }
 
 // Put sets the number of a hash. The bits of hashes must be spread evenly. Where no file can be
 // written it is tried again once there are twice as many in memory.
@@ -109,6 +114,9 @@ func (m *Map) spill() error {
 	}
 	r, err := write(f, n, newestFirst)
 	if err != nil {
+		if unread := (*readError)(nil); errors.As(err, &unread) && m.err == nil {
+			m.err = unread // what that run has may be lost
+		}
 		return errors.Join(err, f.Close())
 	}
 	for _, old := range m.runs[kept:] {
@@ -237,8 +245,10 @@ func write(f File, n int, from []source) (*run, error) {
 	heads := make([]head, len(from))
 	advance := func(i int) (err error) {
 		h := &heads[i]
-		h.hash, h.value, h.ok, err = from[i].next()
-		return err
+		if h.hash, h.value, h.ok, err = from[i].next(); err != nil {
+			return &readError{err}
+		}
+		return nil
 	}
 	for i := range from {
 		if err := advance(i); err != nil {

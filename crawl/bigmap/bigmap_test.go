@@ -18,6 +18,7 @@ type files struct {
 	dir   string
 	open  int
 	reads int
+	wrong int          // reads that failed
 	fail  func() error // of creating, writing and reading; nil = none fails
 	cut   int64        // bytes from which on nothing can be read; 0 = none
 }
@@ -57,6 +58,7 @@ func (f *file) Write(b []byte) (int, error) {
 func (f *file) ReadAt(b []byte, at int64) (int, error) {
 	f.of.reads++
 	if err := f.of.failure(); err != nil {
+		f.of.wrong++
 		return 0, err
 	}
 	if f.of.cut > 0 && at+int64(len(b)) > f.of.cut {
@@ -196,14 +198,14 @@ func TestMapOnBadDisk(t *testing.T) {
 				switch {
 				case ok && got != uint64(i)<<1|1:
 					t.Fatalf("%x: %d, want %d", hash, got, i<<1|1)
-				case !ok && (m.Err() == nil || when.getting == 0 || n == was):
+				case !ok && (m.Err() == nil || n == was):
 					t.Fatalf("%x is lost without a word", hash)
 				case !ok:
 					lost++
 				}
 			}
-			if (when.getting > 0) != (m.Err() != nil) || (lost > 0) != (m.Err() != nil) {
-				t.Errorf("%d are lost; Err: %v", lost, m.Err())
+			if (x.wrong > 0) != (m.Err() != nil) || when.getting > 0 && lost == 0 {
+				t.Errorf("%d reads failed and %d hashes are lost; Err: %v", x.wrong, lost, m.Err())
 			}
 			if err := m.Close(); err != nil || x.open != 0 {
 				t.Errorf("%v; %d files are open", err, x.open)
@@ -260,6 +262,10 @@ func TestMapOfACutFile(t *testing.T) {
 	if len(m.runs) != 1 || len(m.recent) != most {
 		t.Fatalf("%d runs, %d hashes in memory", len(m.runs), len(m.recent))
 	}
+	if !errors.Is(m.Err(), io.ErrUnexpectedEOF) {
+		t.Errorf("that a run cannot be read is not told: %v", m.Err())
+	}
+	m.err = nil
 	lost := 0
 	for _, hash := range hashes {
 		if _, ok := m.Get(hash); !ok {
