@@ -9,6 +9,8 @@ import (
 	"sort"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/internal/bloom"
 )
 
 // A run is a file of the seen-set: marks sorted by hash, one for an address, written once.
@@ -26,7 +28,7 @@ type run struct {
 	file   vfs.File
 	name   string
 	firsts []uint64 // of each block its first hash
-	filter filter
+	filter bloom.Filter
 	buf    []byte
 }
 
@@ -59,7 +61,7 @@ func (r runRef) size() int64 {
 
 // find returns what the run has of an address.
 func (r *run) find(hash uint64) (rec record, ok bool, err error) {
-	if !r.filter.has(hash) {
+	if !r.filter.Has(hash) {
 		return record{}, false, nil
 	}
 	i := r.blockOf(hash)
@@ -101,7 +103,7 @@ func (r *run) blockOf(hash uint64) int {
 
 // close lets go of a run's file and memory.
 func (r *run) close() error {
-	r.filter.free()
+	freePages(r.filter)
 	return r.file.Close()
 }
 
@@ -134,7 +136,7 @@ func (w *runWriter) add(r record) error {
 		w.piece = append(w.piece, make([]byte, blockHeader)...)
 	}
 	w.piece = r.append(w.piece)
-	w.run.filter.add(r.hash)
+	w.run.filter.Add(r.hash)
 	if w.run.records++; w.run.records%runRecords == 0 {
 		return w.endBlock()
 	}
@@ -175,7 +177,7 @@ func (w *runWriter) finish() (*run, error) {
 		w.run.file, err = w.fs.Open(w.run.name, vfs.RandomReadsOption)
 	}
 	if err != nil {
-		w.run.filter.free()
+		freePages(w.run.filter)
 		return nil, fmt.Errorf("writing %s: %w", w.run.name, errors.Join(err, w.fs.Remove(w.run.name)))
 	}
 	return w.run, nil
@@ -183,7 +185,7 @@ func (w *runWriter) finish() (*run, error) {
 
 // abandon gives up a run that is being written.
 func (w *runWriter) abandon() error {
-	w.run.filter.free()
+	freePages(w.run.filter)
 	return errors.Join(w.file.Close(), w.fs.Remove(w.run.name))
 }
 
@@ -212,7 +214,7 @@ func (r *run) reader(index bool) (*runReader, error) {
 		return nil, err
 	}
 	if index {
-		r.filter.free()
+		freePages(r.filter)
 		r.filter, r.firsts = newFilter(r.records), nil
 	}
 	return &runReader{
@@ -242,7 +244,7 @@ func (r *runReader) next() (rec record, ok bool, err error) {
 	r.body = r.body[recordSize:]
 	r.left--
 	if r.index {
-		r.run.filter.add(rec.hash)
+		r.run.filter.Add(rec.hash)
 	}
 	return rec, true, nil
 }
@@ -297,50 +299,5 @@ func mergeRecords(from []source, do func(r record) error) error {
 	return nil
 }
 
-// filter is a Bloom filter in blocks of 512 bits: of an address six bits of one block are set
-// (Putze, Sanders & Singler 2007, "Cache-, hash- and space-efficient bloom filters"), so that a
-// look costs one miss of the processor's caches. The block is chosen by the high bits
-// of the hash, the bits in it by others.
-type filter struct {
-	words []uint64 // 8 for a block
-}
-
-const (
-	filterBits  = 10 // for an address
-	filterBlock = 512
-)
-
-// newFilter makes an empty filter for so many addresses.
-func newFilter(n int64) filter {
-	return filter{words: newPages[uint64](int(n*filterBits/filterBlock+1) * filterBlock / 64)}
-}
-
-func (f filter) free() { freePages(f.words) }
-
-// block returns the block of an address and the numbers of its bits there, nine bits each.
-func (f filter) block(hash uint64) ([]uint64, uint64) {
-	i, _ := bits.Mul64(hash, uint64(len(f.words)/8))
-	return f.words[i*8 : i*8+8], (hash ^ hash>>32) * 0x9e3779b97f4a7c15 >> 10
-}
-
-func (f filter) add(hash uint64) {
-	b, which := f.block(hash)
-	for range 6 {
-		b[which>>6&7] |= 1 << (which & 63)
-		which >>= 9
-	}
-}
-
-func (f filter) has(hash uint64) bool {
-	if len(f.words) == 0 {
-		return false
-	}
-	b, which := f.block(hash)
-	for range 6 {
-		if b[which>>6&7]&(1<<(which&63)) == 0 {
-			return false
-		}
-		which >>= 9
-	}
-	return true
-}
+// newFilter makes an empty filter for so many addresses; freePages gives it back.
+func newFilter(n int64) bloom.Filter { return newPages[uint64](bloom.Words(n)) }

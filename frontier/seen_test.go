@@ -106,29 +106,6 @@ func TestMergeFrom(t *testing.T) {
 	}
 }
 
-// TestFilter asserts that a filter has all that was added, and hardly anything else.
-func TestFilter(t *testing.T) {
-	const n = 100_000
-	f := newFilter(n)
-	defer f.free()
-	hash := func(i int) uint64 { return uint64(i+1) * 0x9e3779b97f4a7c15 }
-	for i := range n {
-		f.add(hash(i))
-	}
-	others := 0
-	for i := range 2 * n {
-		switch has := f.has(hash(i)); {
-		case i < n && !has:
-			t.Fatalf("address %d is not there", i)
-		case i >= n && has:
-			others++
-		}
-	}
-	if others > n*2/100 {
-		t.Errorf("%d of %d others are there", others, n)
-	}
-}
-
 // TestEarlierVersion takes up a folder of the version before runs, which has one ledger alone, and
 // makes runs of it.
 func TestEarlierVersion(t *testing.T) {

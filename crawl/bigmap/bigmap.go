@@ -10,8 +10,9 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math/bits"
 	"slices"
+
+	"github.com/waggle-crawler/waggle/internal/bloom"
 )
 
 // File is what a run is written to, once, from its beginning to its end, and then read from. It
@@ -100,7 +101,7 @@ func (m *Map) Put(hash, value uint64) {
 // spill makes a run of recent, and of the last runs that are no larger than what would be added
 // to them.
 func (m *Map) spill() error {
-	newestFirst := []source{&sorted{keys: slices.Sorted(maps.Keys(m.recent)), of: m.recent}}
+	newestFirst := []source{&mapReader{keys: slices.Sorted(maps.Keys(m.recent)), of: m.recent}}
 	n := len(m.recent)
 	kept := len(m.runs)
 	for kept > 0 && m.runs[kept-1].n <= n {
@@ -141,7 +142,7 @@ type run struct {
 	file   File
 	n      int
 	firsts []uint64 // of each block its first hash
-	filter filter
+	filter bloom.Filter
 	block  []byte
 }
 
@@ -154,7 +155,7 @@ const (
 // find looks a hash up. It reads a block of the file if the run has the hash, and in one of a
 // hundred cases if it has not.
 func (r *run) find(hash uint64) (value uint64, ok bool, err error) {
-	if !r.filter.has(hash) {
+	if !r.filter.Has(hash) {
 		return 0, false, nil
 	}
 	i, exact := slices.BinarySearch(r.firsts, hash)
@@ -194,12 +195,13 @@ type source interface {
 	next() (hash, value uint64, ok bool, err error)
 }
 
-type sorted struct {
+// mapReader reads a map in the order of its hashes.
+type mapReader struct {
 	keys []uint64
 	of   map[uint64]uint64
 }
 
-func (s *sorted) next() (hash, value uint64, ok bool, err error) {
+func (s *mapReader) next() (hash, value uint64, ok bool, err error) {
 	if len(s.keys) == 0 {
 		return 0, 0, false, nil
 	}
@@ -255,7 +257,7 @@ func write(f File, n int, from []source) (*run, error) {
 			return nil, err
 		}
 	}
-	r := &run{file: f, filter: newFilter(n), block: make([]byte, blockSize*pairSize)}
+	r := &run{file: f, filter: make(bloom.Filter, bloom.Words(int64(n))), block: make([]byte, blockSize*pairSize)}
 	piece := make([]byte, 0, pieceSize)
 	for {
 		least := -1
@@ -273,7 +275,7 @@ func write(f File, n int, from []source) (*run, error) {
 			r.firsts = append(r.firsts, hash)
 		}
 		r.n++
-		r.filter.add(hash)
+		r.filter.Add(hash)
 		piece = binary.BigEndian.AppendUint64(piece, hash)
 		piece = binary.BigEndian.AppendUint64(piece, heads[least].value)
 		if len(piece) == cap(piece) {
@@ -290,37 +292,4 @@ func write(f File, n int, from []source) (*run, error) {
 			}
 		}
 	}
-}
-
-// filter is a set of hashes that may have more than was added: a Bloom filter of ten bits for a
-// hash, six of which are set in one block of 512. It has one in a hundred of the others.
-// Source: Putze, Sanders, Singler, Cache-, hash-, and space-efficient Bloom filters (2009),
-// section 3.
-type filter [][8]uint64
-
-func newFilter(n int) filter { return make(filter, n*10/512+1) }
-
-// place is the block of a hash and the numbers of its bits there, nine bits each.
-func (f filter) place(hash uint64) (block *[8]uint64, numbers uint64) {
-	i, _ := bits.Mul64(hash, uint64(len(f)))
-	return &f[i], (hash ^ hash>>32) * 0x9e3779b97f4a7c15 >> 10
-}
-
-func (f filter) add(hash uint64) {
-	b, n := f.place(hash)
-	for range 6 {
-		b[n>>6&7] |= 1 << (n & 63)
-		n >>= 9
-	}
-}
-
-func (f filter) has(hash uint64) bool {
-	b, n := f.place(hash)
-	for range 6 {
-		if b[n>>6&7]&(1<<(n&63)) == 0 {
-			return false
-		}
-		n >>= 9
-	}
-	return true
 }
