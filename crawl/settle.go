@@ -174,7 +174,7 @@ func (d *driver) tell(most int) error {
 	if most > 0 {
 		return nil
 	}
-	return d.record(d.takeUnsaid())
+	return d.logNow(d.takeUnsaid())
 }
 
 // say logs events that no turn waits for, and tells them.
@@ -185,11 +185,11 @@ func (d *driver) say(events ...event.Event) error {
 	if err := d.tell(0); err != nil {
 		return err
 	}
-	return d.record(events)
+	return d.logNow(events)
 }
 
-// record logs and tells events while nothing else is being written.
-func (d *driver) record(events []event.Event) error {
+// logNow logs and tells events while nothing else is being written.
+func (d *driver) logNow(events []event.Event) error {
 	kept := slices.DeleteFunc(slices.Clone(events), event.Passing)
 	if d.Log != nil && len(kept) > 0 {
 		var err error
