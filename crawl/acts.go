@@ -160,9 +160,10 @@ func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
 const (
 	notedRelevant = 1 << iota
 	notedOut      // it is no harvest for a reason
+	notedCopy     // the reason is that it repeats another page
 )
 
-// noteVerdict notes whether a page is relevant, and whether it is no harvest for a reason.
+// noteVerdict notes whether a page is relevant, and what keeps it out of the harvest.
 func (s *Step) noteVerdict(u web.URL, relevant bool, out web.Reason) {
 	if s.notes == nil {
 		return
@@ -174,6 +175,9 @@ func (s *Step) noteVerdict(u web.URL, relevant bool, out web.Reason) {
 	}
 	if out != "" {
 		is |= notedOut
+	}
+	if out.Copy() {
+		is |= notedCopy
 	}
 	if is != was { // most pages are neither
 		s.notes.Put(hashOf(u), is)

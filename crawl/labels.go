@@ -85,12 +85,15 @@ func (s *Step) label(ctx context.Context, now time.Time, pages []*web.Page, j Ju
 			} else if v, err = j.Judge(ctx, p); err != nil {
 				return nil, fmt.Errorf("judging %s: %w", p.URL, err)
 			}
+			v.Relevant = v.Relevant && !s.leftOut(p.URL)
 		}
 		if c, ok := s.recent.at[p.URL]; ok && c.Features != nil {
 			if learns, ok := s.scorer.(LabelledScorer); ok {
 				learns.Label(&c, p, v)
 			}
 		}
+		// The page that a copy repeats is in the harvest, or can be labelled.
+		v.Relevant = v.Relevant && !s.noted(p.URL, notedCopy)
 		mine = append(mine, web.Renewal{URL: p.URL, Verdict: v, Was: s.noted(p.URL, notedRelevant)})
 	}
 	for _, r := range renewed {

@@ -77,6 +77,7 @@ type Rejudgement struct {
 type verdictChange struct {
 	was, is   web.Verdict
 	mayBeKept bool
+	copy      bool // it repeats another page
 }
 
 // restore takes up what the crawl counts. What judge and scorer knew is not
@@ -167,7 +168,7 @@ func (r *Rejudgement) replay(ctx context.Context, pages iter.Seq2[*web.Page, err
 	}
 	for _, a := range event.Effective(r.acts) { // what a person said of a page stays
 		if v, ok := r.verdicts[a.URL]; ok && a.Label() {
-			v.is, v.mayBeKept = verdictOf(a.Do), true
+			v.is, v.mayBeKept = verdictOf(a.Do), !v.copy
 			r.verdicts[a.URL] = v
 		}
 	}
@@ -237,7 +238,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		r.step.leads.arrive(c, linksOnly, v.Relevant)
 	}
 	r.order = append(r.order, p.URL)
-	r.verdicts[p.URL] = verdictChange{was, v, reason == ""}
+	r.verdicts[p.URL] = verdictChange{was: was, is: v, mayBeKept: reason == "", copy: reason.Copy()}
 	if adapting := r.step.judge; adapting != nil && reason == "" {
 		renewed := adapting.Observe(p, said)
 		r.step.teachRenewed(renewed)

@@ -29,6 +29,10 @@ type Verdict struct {
 	Was        bool    `json:"was,omitempty"` // relevant, before
 }
 
+// Overrules tells whether the page counts although there was a reason to leave it out when it was
+// fetched: its kind counts now, or a person wants it. A copy never does.
+func (v Verdict) Overrules(r web.Reason) bool { return r != "" && v.Relevant && !r.Copy() }
+
 // change is 1 if the page is relevant and was not before, -1 if it was and is not, else 0.
 func (v Verdict) change() int {
 	switch {
@@ -121,8 +125,8 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			switch p := e.(type) {
 			case Fetched:
 				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok && err == nil {
-					if p.Reason == web.ReasonLinksOnly && v.Relevant {
-						p.Reason = "" // its kind counts now
+					if v.Overrules(p.Reason) {
+						p.Reason = ""
 					}
 					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""
 					e = p

@@ -294,7 +294,7 @@ func (b *Builder) add(ctx context.Context, f event.Fetched, doc *web.Page, verdi
 		Status: f.Status, Depth: f.Depth, At: f.At.At.UnixMicro(), Relevance: f.Relevance, Reason: string(f.Reason), Number: b.last().Pages + len(b.pending),
 	}
 	if v, ok := verdicts[hashOf(p.URL)]; ok {
-		p.Relevance = v.Relevance
+		p.take(v)
 	}
 	if doc != nil {
 		p.Text = head(event.Line(head(doc.Main, maxText)), maxText)
@@ -320,7 +320,7 @@ func (b *Builder) put(p page, terms []string) error {
 		return err
 	}
 	gain := p.Relevance
-	if p.Reason != "" {
+	if p.leftOut() {
 		gain = -1
 	}
 	err = b.batch.Index(p.URL, map[string]any{

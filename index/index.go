@@ -30,6 +30,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -76,10 +77,20 @@ type page struct {
 	At        int64   `json:"at"` // Unix time in µs
 	Relevance float64 `json:"relevance"`
 	Reason    string  `json:"reason,omitempty"` // why it is no harvest whatever its relevance
+	Wanted    bool    `json:"wanted,omitempty"` // a person overruled the reason
 	Number    int     `json:"number"`           // in the order in which pages were indexed
 	Hash      uint64  `json:"hash"`             // SimHash of the text
 	Group     string  `json:"group"`            // of near-copies
 }
+
+// take takes in what was said of the page last.
+func (p *page) take(v event.Verdict) {
+	p.Relevance = v.Relevance
+	p.Wanted = v.Overrules(web.Reason(p.Reason))
+}
+
+// leftOut tells whether the page is no harvest whatever its relevance.
+func (p *page) leftOut() bool { return p.Reason != "" && !p.Wanted }
 
 // maxText bounds the text of a page that is indexed, in bytes.
 const maxText = 256 << 10

@@ -245,6 +245,52 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
+// A page that was left out is found among the relevant ones once a person says so, and a copy is not.
+func TestOverruled(t *testing.T) {
+	c := made(t)
+	log, err := os.ReadFile(c.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	i := slices.IndexFunc(lines, func(l []byte) bool {
+		_, of, _ := bytes.Cut(l, []byte(`"url":`)) // of the page; its links have others
+		return bytes.HasPrefix(l, []byte(`{"kind":"fetched"`)) && bytes.HasPrefix(of, []byte(`"https://bees.test/text"`))
+	})
+	line, _, _ := bytes.Cut(lines[i], []byte(`,"crc":`)) // which would be that of another line
+	lines[i] = append(bytes.Replace(line, []byte(`,"relevance":`), []byte(`,"reason":"login","relevance":`), 1), "}\n"...)
+	for _, said := range []struct {
+		verdict string
+		want    []string
+	}{
+		{``, nil},
+		{`"relevance":0.9,"similarity":1,"relevant":true`, []string{"https://bees.test/text"}},
+		{`"relevance":1,"similarity":1,"was":true`, nil}, // the label was undone, and the judge likes it
+	} {
+		if said.verdict != "" {
+			lines = append(lines, fmt.Appendf(nil, `{"kind":"rejudged","at":"2000-01-02T00:00:00Z","pages":[{"url":"https://bees.test/text",%s},{"url":"https://bees.test/copy",%[1]s}]}`+"\n", said.verdict))
+		}
+		if err := os.WriteFile(c.EventLog(), bytes.Join(lines, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		closing(t, builder(t, c))
+		r := reader(t, Dir(c))
+		found, err := r.Search(t.Context(), Query{Verdict: Relevant, Sort: ByURL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range found.Hits {
+			if p := h.URL.Path(); p == "/text" || p == "/copy" {
+				got = append(got, h.URL.String())
+			}
+		}
+		if !slices.Equal(got, said.want) {
+			t.Errorf("after %q: %q, want %q", said.verdict, got, said.want)
+		}
+	}
+}
+
 // Builders keep out of each other's way, and readers out of nobody's.
 func TestTogether(t *testing.T) {
 	c := made(t)

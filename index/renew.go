@@ -79,10 +79,10 @@ func (b *Builder) renew(ctx context.Context, n *news) error {
 		if err != nil {
 			return err
 		}
-		if p.Relevance == v.Relevance {
+		before := p
+		if p.take(v); p == before {
 			continue
 		}
-		p.Relevance = v.Relevance
 		if err := b.put(p, b.analyzer.In(p.Terms).Words(p.Text)); err != nil {
 			return err
 		}

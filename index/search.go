@@ -396,7 +396,7 @@ func hitOf(ctx context.Context, x *view, p scoredPage, a *parse.Analyzer, terms 
 	}
 	from, _ := web.Parse(p.From) // zero of a seed
 	h = Hit{
-		URL: u, From: from, Relevance: p.Relevance, Relevant: p.Reason == "" && p.Relevance >= x.state.Threshold,
+		URL: u, From: from, Relevance: p.Relevance, Relevant: !p.leftOut() && p.Relevance >= x.state.Threshold,
 		Language: p.Language, MIME: p.MIME, Status: p.Status, Depth: p.Depth, At: time.UnixMicro(p.At).UTC(), Score: p.score,
 	}
 	mark := terms.marks()
