@@ -110,7 +110,7 @@ func (m *merge) tell(i int, e event.Entry) error {
 		_, twice := m.bodies[body]
 		m.bodies[body] = struct{}{}
 		m.report.Pages++
-		if twice && ev.Reason == "" && ev.Digest != "" { // what it is a duplicate of, another fetched
+		if twice && !ev.Reason.Copy() && ev.Digest != "" { // what it is a duplicate of, another fetched
 			ev.Reason, ev.Relevant = web.ReasonDuplicate, false
 			return m.append(ev)
 		}

@@ -37,14 +37,9 @@ func (s *said) After(n int) (out []event.Act, err error) {
 // them anew, and of acts, a line each.
 func steered(t *testing.T, lines string) (story []string) {
 	t.Helper()
-	return steeredOn(t, tree(3, 200), lines)
-}
-
-// steeredOn is steered for a crawl of another web, which leaves hollow pages out.
-func steeredOn(t *testing.T, site mapWeb, lines string) (story []string) {
-	t.Helper()
+	site := tree(3, 200)
 	c := newCrawl(t, site, 1)
-	c.Clock, c.Policy.Pages, c.Policy.Hollow = stillClock{}, 60, true
+	c.Clock, c.Policy.Pages = stillClock{}, 60
 	s := &said{fetched: map[web.URL]bool{}}
 	for line := range strings.Lines(lines) {
 		var after int
@@ -184,27 +179,6 @@ func TestSteered(t *testing.T) {
 	} {
 		if story := steered(t, lines); !slices.Contains(story, want) || pages(story, "") != 60 {
 			t.Errorf("%q: %v", lines, slices.DeleteFunc(story, func(s string) bool { return strings.HasPrefix(s, "page") }))
-		}
-	}
-}
-
-// A person overrules what says that a page is hollow. A copy of another page stays out of the harvest
-// whatever is said of it. Once a label is undone both are what they were.
-func TestLabelsOfWhatIsLeftOut(t *testing.T) {
-	site := tree(3, 200)
-	site["h0.example/4"] = `<title>404 Not Found</title><h1>Not Found</h1> <a href="/8">left</a>`
-	site["h0.example/5"] = site["h0.example/2"]
-	for lines, want := range map[string]string{
-		"20 relevant h0.example/4\n25 undo 1": "act 1 relevant http://h0.example/4; verdict h0.example/4 true was false; " +
-			"act 2 undo 1; verdict h0.example/4 false was true",
-		"20 more h0.example/5\n25 undo 1": "act 1 more http://h0.example/5; verdict h0.example/5 false was false; " +
-			"act 2 undo 1; verdict h0.example/5 false was false",
-	} {
-		told := strings.Join(slices.DeleteFunc(steeredOn(t, site, lines), func(s string) bool {
-			return strings.HasPrefix(s, "page")
-		}), "; ")
-		if told != want {
-			t.Errorf("%q:\n%s\nwant\n%s", lines, told, want)
 		}
 	}
 }

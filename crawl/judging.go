@@ -97,19 +97,16 @@ func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled map[web.URL]
 	e := event.Rejudged{At: event.At{At: now}, Pages: make([]event.Verdict, 0, len(renewed))}
 	s.teachRenewed(renewed)
 	for _, r := range renewed {
+		if s.notes != nil { // the judge may have said it before a person did
+			r.Was = s.noted(r.URL, notedRelevant)
+		}
 		if _, said := s.steering.labels[r.URL]; said && labelled[r.URL] == nil {
 			continue
 		}
 		s.noteVerdict(r.URL, r.Verdict.Relevant, "")
-		e.Pages = append(e.Pages, event.Verdict{
-			URL: r.URL, Relevance: r.Verdict.Relevance, Similarity: r.Verdict.Similarity, Relevant: r.Verdict.Relevant, Was: r.Was,
-		})
-		switch {
-		case r.Verdict.Relevant && !r.Was:
-			s.count.Relevant++
-		case r.Was && !r.Verdict.Relevant:
-			s.count.Relevant--
-		}
+		v := event.Verdict{URL: r.URL, Relevance: r.Verdict.Relevance, Similarity: r.Verdict.Similarity, Relevant: r.Verdict.Relevant, Was: r.Was}
+		e.Pages = append(e.Pages, v)
+		s.count.Relevant += v.Change()
 	}
 	return e
 }

@@ -107,3 +107,27 @@ renew /1 4 /3 4`
 		t.Errorf("the lessons for others are %q", lessons)
 	}
 }
+
+// A renewal is counted from the verdict that holds, not from the one that the judge remembers: a
+// person may have said something since.
+func TestRenewalsAreCountedFromWhatHolds(t *testing.T) {
+	s := NewStep(Policy{}, nil, nil)
+	s.notes = bigmap.New(knownAtHand, nil)
+	u := addressOf(t, "a.example/1")
+	for _, step := range []struct{ held, remembered, is, want bool }{
+		{held: false, remembered: true, is: false, want: false},
+		{held: false, remembered: true, is: true, want: true},
+		{held: true, remembered: false, is: true, want: true},
+		{held: true, remembered: false, is: false, want: false},
+	} {
+		s.noteVerdict(u, step.held, "")
+		s.count.Relevant = 0
+		if step.held {
+			s.count.Relevant = 1
+		}
+		e := s.renew(time.Unix(0, 0), []web.Renewal{{URL: u, Was: step.remembered, Verdict: web.Verdict{Relevant: step.is}}}, nil)
+		if v := e.(event.Rejudged).Pages[0]; v.Was != step.held || (s.count.Relevant == 1) != step.want {
+			t.Errorf("%+v: it was %v, and %d are relevant", step, v.Was, s.count.Relevant)
+		}
+	}
+}

@@ -105,15 +105,7 @@ func (d *driver) reword(ctx context.Context, now time.Time, words []string) ([]e
 	if len(renewed) == 0 {
 		return nil, nil
 	}
-	return []event.Event{s.renew(now, s.relevantBefore(renewed), nil)}, nil
-}
-
-// relevantBefore has renewals tell of what counts: that a page is relevant.
-func (s *Step) relevantBefore(renewed []web.Renewal) []web.Renewal {
-	for i := range renewed {
-		renewed[i].Was = s.noted(renewed[i].URL, notedRelevant)
-	}
-	return renewed
+	return []event.Event{s.renew(now, renewed, nil)}, nil
 }
 
 // leftOut tells whether a page is no harvest whatever its relevance.
@@ -200,7 +192,7 @@ func (d *driver) renewPages(ctx context.Context, now time.Time, r *renewal) erro
 	if len(r.pages) < renewalsTold && r.stage == renewalJudges || len(r.pages) == 0 {
 		return nil
 	}
-	e := d.step.renew(now, d.step.relevantBefore(r.pages), nil)
+	e := d.step.renew(now, r.pages, nil)
 	r.pages = nil
 	return d.settle(ctx, now, nil, d.step.note(e))
 }

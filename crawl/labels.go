@@ -92,9 +92,9 @@ func (s *Step) label(ctx context.Context, now time.Time, pages []*web.Page, j Ju
 				learns.Label(&c, p, v)
 			}
 		}
-		// The page that a copy repeats is in the harvest, or can be labelled.
+		// Of a page and its copies the harvest has the page.
 		v.Relevant = v.Relevant && !s.noted(p.URL, notedCopy)
-		mine = append(mine, web.Renewal{URL: p.URL, Verdict: v, Was: s.noted(p.URL, notedRelevant)})
+		mine = append(mine, web.Renewal{URL: p.URL, Verdict: v})
 	}
 	for _, r := range renewed {
 		if last[r.URL] == nil {

@@ -456,14 +456,17 @@ func Recount(state func(name string) ([]byte, error), events iter.Seq2[event.Eve
 		if err != nil {
 			return nil, err
 		}
-		f, ok := e.(event.Fetched)
-		if !ok {
-			continue
-		}
-		p.Pages++
-		p.Forecast.Add(f.Relevant)
-		if f.Relevant {
-			p.Relevant++
+		switch e := e.(type) {
+		case event.Fetched:
+			p.Pages++
+			p.Forecast.Add(e.Relevant)
+			if e.Relevant {
+				p.Relevant++
+			}
+		case event.Rejudged:
+			for _, v := range e.Pages {
+				p.Relevant += v.Change()
+			}
 		}
 	}
 	if b, err = json.Marshal(p); err != nil {

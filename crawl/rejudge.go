@@ -77,7 +77,7 @@ type Rejudgement struct {
 type verdictChange struct {
 	was, is   web.Verdict
 	mayBeKept bool
-	copy      bool // it repeats another page
+	isCopy    bool // of another page
 }
 
 // restore takes up what the crawl counts. What judge and scorer knew is not
@@ -168,7 +168,7 @@ func (r *Rejudgement) replay(ctx context.Context, pages iter.Seq2[*web.Page, err
 	}
 	for _, a := range event.Effective(r.acts) { // what a person said of a page stays
 		if v, ok := r.verdicts[a.URL]; ok && a.Label() {
-			v.is, v.mayBeKept = verdictOf(a.Do), !v.copy
+			v.is, v.mayBeKept = verdictOf(a.Do), !v.isCopy
 			r.verdicts[a.URL] = v
 		}
 	}
@@ -221,7 +221,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	if err != nil {
 		return err
 	}
-	reason, linksOnly := e.Reason, r.step.leads.types[p.MIME]
+	reason, linksOnly := cmp.Or(e.Reason, e.Overruled), r.step.leads.types[p.MIME]
 	switch { // which kinds count may have changed
 	case linksOnly && reason == "":
 		reason = web.ReasonLinksOnly
@@ -238,7 +238,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		r.step.leads.arrive(c, linksOnly, v.Relevant)
 	}
 	r.order = append(r.order, p.URL)
-	r.verdicts[p.URL] = verdictChange{was: was, is: v, mayBeKept: reason == "", copy: reason.Copy()}
+	r.verdicts[p.URL] = verdictChange{was: was, is: v, mayBeKept: reason == "", isCopy: reason.Copy()}
 	if adapting := r.step.judge; adapting != nil && reason == "" {
 		renewed := adapting.Observe(p, said)
 		r.step.teachRenewed(renewed)

@@ -21,13 +21,13 @@ import (
 // Its life: NewRetrace, Add for all events of the log in their order, States. Not
 // for concurrent use.
 type Retrace struct {
-	step            *Step
-	began           bool
-	sum             event.Summary
-	pages, relevant int
-	forecast        event.Forecast
-	given           map[web.Host]int // pages of each host
-	seeds           map[web.URL]bool // that wait, or what they moved to
+	step     *Step
+	began    bool
+	sum      event.Summary
+	pages    int
+	forecast event.Forecast
+	given    map[web.Host]int // pages of each host
+	seeds    map[web.URL]bool // that wait, or what they moved to
 }
 
 // NewRetrace begins with the states that were stored; state returns that under a
@@ -63,9 +63,6 @@ func (r *Retrace) Add(e event.Event, known bool) {
 	case event.Fetched:
 		r.pages++
 		r.given[e.URL.Host()]++
-		if e.Relevant {
-			r.relevant++
-		}
 		r.forecast.Add(e.Relevant)
 		r.seed(e.Visit, known, false)
 		r.dated(&e, known)
@@ -151,7 +148,7 @@ func (r *Retrace) Pages() int { return max(r.step.count.Pages, r.pages) }
 // States are the states as they should be stored.
 func (r *Retrace) States() map[string][]byte {
 	c := &r.step.count
-	c.Pages, c.Relevant = r.Pages(), max(c.Relevant, r.relevant)
+	c.Pages, c.Relevant = r.Pages(), max(c.Relevant, r.sum.Relevant)
 	c.Forecast = r.forecast
 	c.Seeds = max(c.Seeds, 0)
 	c.SweepDue = c.SweepDue || len(r.step.lists.behind) > 0 // links wait as they were found

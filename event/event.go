@@ -137,7 +137,10 @@ type Fetched struct {
 	Relevance  float64    `json:"relevance"`
 	Similarity float64    `json:"similarity"`
 	Relevant   bool       `json:"relevant,omitempty"`
-	Reason     web.Reason `json:"reason,omitempty"` // duplicate or noindex: fetched, but no harvest
+	Reason     web.Reason `json:"reason,omitempty"` // such as duplicate or noindex: fetched, but no harvest
+	// Overruled is what was the Reason, of a page that Renewed gave a verdict which overrules it.
+	// A log has it under Reason.
+	Overruled web.Reason `json:"-"`
 	// Like is the page of which this is a near-copy, and Likeness by how much they resemble
 	// each other, in [0,1].
 	Like       web.URL        `json:"like,omitzero"`

@@ -158,6 +158,9 @@ func (x *explainer) explain(first iter.Seq2[Event, error], second func(path map[
 	if x.Fate == Unseen {
 		return x.Explanation, nil // nothing leads to it
 	}
+	if x.Fate == Taken && x.last.Overrules(x.Reason) {
+		x.Reason = ""
+	}
 
 	// chain[i] is the hash of step i; the seed ends up first. A hash of 64
 	// bits stands for an address: among 10⁸ pages two share one with a
@@ -199,6 +202,7 @@ type explainer struct {
 	seed    maphash.Seed
 	parents map[uint64]uint64 // page or redirect → what it was found on, 0 = a seed
 	from    web.URL           // what u was found on, at last
+	last    Verdict           // that was said anew of u
 	digest  string            // of u, if it is a duplicate
 	labels  []Act             // of u, oldest first, without those that were undone
 }
@@ -231,7 +235,7 @@ func (x *explainer) follow(e Event) {
 		x.named(t, e.From, e.Queued, e.Skipped)
 	case Fetched:
 		if e.URL == x.URL {
-			x.from = e.From
+			x.from, x.last = e.From, Verdict{}
 			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered, x.NoBrowser = Taken, e.Reason, "", e.Cut, e.Rendered, e.NoBrowser
 			x.Directives, x.BySite, x.Concealed = e.Directives, e.BySite, e.Concealed
 			x.Like, x.Likeness, x.InPart = e.Like, e.Likeness, e.InPart()
@@ -267,7 +271,8 @@ func (x *explainer) follow(e Event) {
 			x.Judge, x.Threshold = e.Judge, e.Threshold
 		}
 		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
-			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
+			x.last = e.Pages[i]
+			x.note(Note{At: t, What: "judged", Relevance: x.last.Relevance})
 		}
 	case Act:
 		x.told(t, e)

@@ -50,7 +50,7 @@ func (r *recent) rejudged(verdicts []Verdict, f *Forecast) {
 	}
 	for _, v := range verdicts {
 		i, ok := number[v.URL]
-		if d := v.change(); ok && d != 0 {
+		if d := v.Change(); ok && d != 0 {
 			r.at(i).kept = d > 0
 			f.rejudged(r.n-1-i, d)
 		}

@@ -33,8 +33,8 @@ type Verdict struct {
 // fetched: its kind counts now, or a person wants it. A copy never does.
 func (v Verdict) Overrules(r web.Reason) bool { return r != "" && v.Relevant && !r.Copy() }
 
-// change is 1 if the page is relevant and was not before, -1 if it was and is not, else 0.
-func (v Verdict) change() int {
+// Change is 1 if the page is relevant and was not before, -1 if it was and is not, else 0.
+func (v Verdict) Change() int {
 	switch {
 	case v.Relevant && !v.Was:
 		return 1
@@ -126,7 +126,7 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			case Fetched:
 				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok && err == nil {
 					if v.Overrules(p.Reason) {
-						p.Reason = ""
+						p.Overruled, p.Reason = p.Reason, ""
 					}
 					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""
 					e = p

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -30,10 +31,19 @@ func TestRenewedReasons(t *testing.T) {
 			Fetched{Visit: Visit{URL: u}, Reason: tt.reason},
 			Rejudged{Pages: []Verdict{{URL: u, Relevance: 1, Relevant: tt.said}}},
 		}, nil)
+		pages := 0
 		for e := range Renewed(log, log) {
-			if p, ok := e.(Fetched); ok && (p.Reason != tt.want || p.Relevant != tt.relevant) {
+			p, ok := e.(Fetched)
+			if !ok {
+				continue
+			}
+			pages++
+			if p.Reason != tt.want || p.Relevant != tt.relevant || cmp.Or(p.Reason, p.Overruled) != tt.reason {
 				t.Errorf("left out for %q and called relevant %v: reason %q, relevant %v; want %q, %v", tt.reason, tt.said, p.Reason, p.Relevant, tt.want, tt.relevant)
 			}
+		}
+		if pages != 1 {
+			t.Errorf("%d pages", pages)
 		}
 	}
 }

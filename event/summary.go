@@ -282,8 +282,8 @@ func (s *Summary) page(e Fetched) {
 		h.Relevant++
 	}
 	s.hosts[h.Host] = h
-	if e.Reason != "" {
-		count(&s.NotKept, e.Reason, 1)
+	if reason := cmp.Or(e.Reason, e.Overruled); reason != "" {
+		count(&s.NotKept, reason, 1)
 	}
 	if e.Cut != "" {
 		if s.Cut == nil {
@@ -319,7 +319,7 @@ func (s *Summary) rejudged(e Rejudged) {
 	s.recent.rejudged(e.Pages, &s.Forecast)
 	s.Renewed = e.Judge == "" && (s.Renewed || len(e.Pages) > 0)
 	for _, v := range e.Pages {
-		d := v.change()
+		d := v.Change()
 		h, ok := s.hosts[v.URL.Host()]
 		if d == 0 || !ok {
 			continue

@@ -55,7 +55,7 @@ type state struct {
 }
 
 // stateVersion changes when an index of before cannot be gone on with.
-const stateVersion = 3
+const stateVersion = 4
 
 // checkpoint is the state of a commit.
 type checkpoint struct {

@@ -76,21 +76,21 @@ type page struct {
 	Depth     int     `json:"depth"`
 	At        int64   `json:"at"` // Unix time in µs
 	Relevance float64 `json:"relevance"`
-	Reason    string  `json:"reason,omitempty"` // why it is no harvest whatever its relevance
-	Wanted    bool    `json:"wanted,omitempty"` // a person overruled the reason
-	Number    int     `json:"number"`           // in the order in which pages were indexed
-	Hash      uint64  `json:"hash"`             // SimHash of the text
-	Group     string  `json:"group"`            // of near-copies
+	Reason    string  `json:"reason,omitempty"`    // why it is no harvest whatever its relevance
+	Overruled bool    `json:"overruled,omitempty"` // by the last verdict: the reason counts no more
+	Number    int     `json:"number"`              // in the order in which pages were indexed
+	Hash      uint64  `json:"hash"`                // SimHash of the text
+	Group     string  `json:"group"`               // of near-copies
 }
 
 // take takes in what was said of the page last.
 func (p *page) take(v event.Verdict) {
 	p.Relevance = v.Relevance
-	p.Wanted = v.Overrules(web.Reason(p.Reason))
+	p.Overruled = v.Overrules(web.Reason(p.Reason))
 }
 
 // leftOut tells whether the page is no harvest whatever its relevance.
-func (p *page) leftOut() bool { return p.Reason != "" && !p.Wanted }
+func (p *page) leftOut() bool { return p.Reason != "" && !p.Overruled }
 
 // maxText bounds the text of a page that is indexed, in bytes.
 const maxText = 256 << 10

@@ -273,20 +273,28 @@ func TestOverruled(t *testing.T) {
 		if err := os.WriteFile(c.EventLog(), bytes.Join(lines, nil), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		closing(t, builder(t, c))
-		r := reader(t, Dir(c))
-		found, err := r.Search(t.Context(), Query{Verdict: Relevant, Sort: ByURL})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, h := range found.Hits {
-			if p := h.URL.Path(); p == "/text" || p == "/copy" {
-				got = append(got, h.URL.String())
+		for _, index := range []string{Dir(c), filepath.Join(t.TempDir(), "fresh")} {
+			b, err := NewBuilder(c, index, parse.New(parse.Options{}))
+			if err == nil {
+				err = b.Update(t.Context(), nil)
 			}
-		}
-		if !slices.Equal(got, said.want) {
-			t.Errorf("after %q: %q, want %q", said.verdict, got, said.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closing(t, b)
+			found, err := reader(t, index).Search(t.Context(), Query{Verdict: Relevant, Sort: ByURL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, h := range found.Hits {
+				if p := h.URL.Path(); p == "/text" || p == "/copy" {
+					got = append(got, h.URL.String())
+				}
+			}
+			if !slices.Equal(got, said.want) {
+				t.Errorf("%s, after %q: %q, want %q", filepath.Base(index), said.verdict, got, said.want)
+			}
 		}
 	}
 }

@@ -71,10 +71,14 @@ type page struct {
 	mime       uint16 // a word
 	language   uint16 // a word
 	reason     uint16 // a word; 0 = it is part of the harvest if it is relevant
+	overruled  bool   // the last verdict overrules the reason
 	came       bool   // it was relevant when it came
 	relevant   bool
 	cut        bool
 }
+
+// leftOut tells whether the page is no harvest whatever its relevance.
+func (p *page) leftOut() bool { return p.reason != 0 && !p.overruled }
 
 // redirect is an address that leads on to another.
 type redirect struct {
@@ -254,7 +258,7 @@ func (c *Crawl) changed(e event.Changed) {
 // judge sets whether page i, from 0, is relevant.
 func (c *Crawl) judge(i int, relevant bool) {
 	p := &c.pages[i]
-	relevant = relevant && p.reason == 0
+	relevant = relevant && !p.leftOut()
 	if relevant == p.relevant {
 		return
 	}
@@ -289,6 +293,7 @@ func (c *Crawl) rejudged(e event.Rejudged) {
 		}
 		p := &c.pages[i]
 		p.relevance, p.similarity = v.Relevance, float32(v.Similarity)
+		p.overruled = v.Overrules(web.Reason(c.words.list[p.reason]))
 		c.judge(int(i), v.Relevant)
 	}
 }

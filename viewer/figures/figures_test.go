@@ -61,7 +61,7 @@ func drawn(t *rapid.T) (events []event.Event) {
 			e := event.Fetched{At: when, Visit: event.Visit{URL: x, From: u(number.Draw(t, "from")), Priority: 1}, Status: 200, MIME: "text/html", Bytes: 10, Title: "T", Relevance: r, Relevant: r >= threshold, Queued: queued,
 				Skipped: []event.Skipped{{URL: u(number.Draw(t, "skipped")), Reason: web.ReasonScope}}}
 			if rapid.IntRange(0, 4).Draw(t, "copy") == 0 {
-				e.Reason, e.Relevant = web.ReasonDuplicate, false
+				e.Reason, e.Relevant = rapid.SampledFrom([]web.Reason{web.ReasonDuplicate, web.ReasonLogin}).Draw(t, "reason"), false
 			}
 			relevance[x] = e.Relevant
 			events = append(events, e)
@@ -94,7 +94,7 @@ func drawn(t *rapid.T) (events []event.Event) {
 func isCopy(events []event.Event, u web.URL) bool {
 	for _, e := range events {
 		if p, ok := e.(event.Fetched); ok && p.URL == u {
-			return p.Reason != ""
+			return p.Reason.Copy()
 		}
 	}
 	return false

@@ -270,7 +270,7 @@ func (m *matcher) is(i int) bool {
 	if !m.matches(i) {
 		return false
 	}
-	if m.Fold && m.pages[i].reason != 0 {
+	if m.Fold && m.pages[i].leftOut() {
 		of, copied := m.copies.of[int32(i)]
 		return !copied || !m.matches(int(of))
 	}
@@ -291,8 +291,8 @@ func (m *matcher) matches(i int) bool {
 		m.since != 0 && p.at < m.since,
 		m.until != 0 && p.at > m.until,
 		m.Verdict == "relevant" && !p.relevant,
-		m.Verdict == "other" && (p.relevant || p.reason != 0),
-		m.Verdict == "left-out" && p.reason == 0:
+		m.Verdict == "other" && (p.relevant || p.leftOut()),
+		m.Verdict == "left-out" && !p.leftOut():
 		return false
 	}
 	if m.holds != nil {
@@ -322,7 +322,10 @@ func (m *matcher) isCopy(i int) bool {
 func (c *Crawl) page(i int) Page {
 	p := &c.pages[i]
 	address, title := c.texts.get(p.text)
-	reason := web.Reason(c.words.list[p.reason])
+	var reason web.Reason
+	if p.leftOut() {
+		reason = web.Reason(c.words.list[p.reason])
+	}
 	out := Page{
 		Number: i + 1, URL: string(address), Title: string(title), Host: c.hosts[p.host].name, At: time.Unix(0, p.at).UTC(),
 		Relevance: p.relevance, Similarity: float64(p.similarity), Relevant: p.relevant, Status: int(p.status),
