@@ -112,6 +112,10 @@ var closedNames = []string{
 	"metadata.tencentyun.com", "api.metadata.cloud.ibm.com",
 }
 
+// unicast holds all IPv6 addresses that are given to sites, with nat64. Source: the IANA registry of
+// the IPv6 address space, which reserves the rest or has given it back.
+var unicast = netip.MustParsePrefix("2000::/3")
+
 var (
 	nat64  = netip.MustParsePrefix("64:ff9b::/96")    // RFC 6052: IPv4 in the last 4 bytes
 	sixTo4 = netip.MustParsePrefix("2002::/16")       // RFC 3056: IPv4 in bytes 2…5
@@ -133,6 +137,9 @@ func guard(a netip.Addr) error {
 		if in.Contains(a) {
 			return &refusedError{addr: a, why: in.what}
 		}
+	}
+	if a.Is6() && !unicast.Contains(a) && !nat64.Contains(a) {
+		return &refusedError{addr: a, why: "in no range that is given to sites"}
 	}
 	for _, in := range wrapped(a) {
 		if err := guard(in); err != nil {

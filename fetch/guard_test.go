@@ -74,6 +74,17 @@ func TestGuard(t *testing.T) {
 		{"febf::1", false},
 		{"fec0::1", false},
 		{"ff02::1", false},
+
+		// Of no range that is given to sites: Yggdrasil, which is routed where it is installed, and others.
+		{"200::1", false},
+		{"400::1", false},
+		{"1fff:ffff::1", false},
+		{"4000::1", false},
+		{"::fffe:7f00:1", false},
+		{"::ffff:0:8.8.8.8", false},
+		{"64:ff9b:2::7f00:1", false},
+		{"2400:cb00::1", true},
+		{"3ffe::1", true},
 	} {
 		a := netip.MustParseAddr(c.addr)
 		if err := guard(a); (err == nil) != c.ok {
@@ -99,7 +110,7 @@ var wrappings = []struct {
 	inverted, whole bool
 }{
 	{name: "mapped", around: "::ffff:0:0", at: [4]int{12, 13, 14, 15}},
-	{name: "SIIT", around: "::ffff:0:0:0", at: [4]int{12, 13, 14, 15}},
+	{name: "SIIT", around: "::ffff:0:0:0", at: [4]int{12, 13, 14, 15}, whole: true},
 	{name: "NAT64", around: "64:ff9b::", at: [4]int{12, 13, 14, 15}},
 	{name: "6to4", around: "2002::1", at: [4]int{2, 3, 4, 5}},
 	{name: "ISATAP", around: "2606:4700::5efe:0:0", at: [4]int{12, 13, 14, 15}},

@@ -477,7 +477,7 @@ func TestProxyGuardRecovers(t *testing.T) {
 	if len(notes) != 1 {
 		t.Errorf("notes: %q", notes)
 	}
-	for _, name := range []string{"localhost", "a.localhost", "printer.local", "metadata.google.internal", "intranet", "localhost.", "router.home.arpa", "metadata.tencentyun.com"} {
+	for _, name := range []string{"localhost", "a.localhost", "printer.local", "metadata.google.internal", "intranet", "localhost.", "router.home.arpa", "home.arpa", "metadata.tencentyun.com", "localhost.localdomain", "nas.LAN", "wiki.corp", "x.home", "x.private", "wiki.intranet."} {
 		ask(name, true, 0)
 	}
 	clock.advance(lookAgain)

@@ -179,13 +179,20 @@ func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 	return nil
 }
 
-// isInward tells whether a name is of no public web. Sources: RFC 6761, section 6.3; RFC
-// 6762, section 3; RFC 8375; ICANN's reservation of .internal. One without a dot is looked up in
-// the domain of whoever looks.
+// inwardDomains are those of no public web. Sources: RFC 6761, section 6.3; RFC 6762, section 3 and
+// appendix G; RFC 8375; ICANN's reservation of .internal. Resolvers that come with Unix systems
+// know .localdomain.
+var inwardDomains = []string{
+	"localhost", "localdomain", "local", "internal", "home.arpa", "intranet", "private", "corp", "home", "lan",
+}
+
+// isInward tells whether a name is of no public web. One without a dot is looked up in the domain
+// of whoever looks.
 func isInward(name string) bool {
 	name = bare(name)
-	return !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") || strings.HasSuffix(name, ".local") ||
-		strings.HasSuffix(name, ".internal") || name == "home.arpa" || strings.HasSuffix(name, ".home.arpa")
+	return !strings.Contains(name, ".") || slices.ContainsFunc(inwardDomains, func(domain string) bool {
+		return name == domain || strings.HasSuffix(name, "."+domain)
+	})
 }
 
 // bare is a name in lower case, without the dot of the root.

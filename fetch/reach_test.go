@@ -204,6 +204,34 @@ func TestInwardNames(t *testing.T) {
 	}
 }
 
+// A connection is made to the address that was checked before the host's turn, though the answer is
+// forgotten by then and the name leads inward.
+func TestAnswerChangesBeforeTheConnection(t *testing.T) {
+	n := newNetwork(t)
+	lookups := 0
+	answers := func(context.Context, string, string) ([]netip.Addr, error) {
+		if lookups++; lookups == 1 {
+			return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
+		}
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	}
+	clock := newManual()
+	f := n.stack(t, clock, func(o *fetch.Options) {
+		o.Resolver = resolverFunc(answers)
+		o.MayAsk = func(web.Host) bool { // it is asked between the two
+			clock.Advance(dnsForgets)
+			return true
+		}
+	})
+	if _, _, err := took(f, clock, address(t, "http://name.test/")); err != nil || strings.Join(n.dialed, " ") != "93.184.215.14:80" {
+		t.Errorf("%v after %d look-ups, and dialled %q", err, lookups, n.dialed)
+	}
+	var why *web.Failure
+	if _, _, err := took(f, clock, address(t, "http://name.test/again")); !errors.As(err, &why) || why.Reason != web.ReasonAddress || len(n.dialed) != 1 {
+		t.Errorf("then %v after %d look-ups, and dialled %q", err, lookups, n.dialed)
+	}
+}
+
 type resolverFunc func(context.Context, string, string) ([]netip.Addr, error)
 
 func (f resolverFunc) LookupNetIP(ctx context.Context, network, name string) ([]netip.Addr, error) {
