@@ -30,6 +30,7 @@ type faultyDisk struct {
 	n        int
 	from, to int
 	failed   int
+	files    int // of these, operations of archive and log that need room
 }
 
 // kind is a kind of operations.
@@ -53,6 +54,17 @@ func (d *faultyDisk) take(k kind) error {
 	}
 	d.failed++
 	return d.err
+}
+
+// takeFile is take for archive and log, without which no crawl may go on.
+func (d *faultyDisk) takeFile(k kind) error {
+	err := d.take(k)
+	if err != nil && k == roomOps {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.files++
+	}
+	return err
 }
 
 // options are those of stores on the disk.
@@ -133,14 +145,14 @@ type faultyFiles struct {
 }
 
 func (f faultyFiles) MkdirAll(dir string) error {
-	if err := f.disk.take(roomOps); err != nil {
+	if err := f.disk.takeFile(roomOps); err != nil {
 		return err
 	}
 	return f.Files.MkdirAll(dir)
 }
 
 func (f faultyFiles) Create(path string) (store.File, error) {
-	if err := f.disk.take(roomOps); err != nil {
+	if err := f.disk.takeFile(roomOps); err != nil {
 		return nil, err
 	}
 	file, err := f.Files.Create(path)
@@ -148,28 +160,28 @@ func (f faultyFiles) Create(path string) (store.File, error) {
 }
 
 func (f faultyFiles) List(dir string) ([]store.FileInfo, error) {
-	if err := f.disk.take(readOps); err != nil {
+	if err := f.disk.takeFile(readOps); err != nil {
 		return nil, err
 	}
 	return f.Files.List(dir)
 }
 
 func (f faultyFiles) Remove(path string) error {
-	if err := f.disk.take(nameOps); err != nil {
+	if err := f.disk.takeFile(nameOps); err != nil {
 		return err
 	}
 	return f.Files.Remove(path)
 }
 
 func (f faultyFiles) SyncDir(dir string) error {
-	if err := f.disk.take(roomOps); err != nil {
+	if err := f.disk.takeFile(roomOps); err != nil {
 		return err
 	}
 	return f.Files.SyncDir(dir)
 }
 
 func (f faultyFiles) Open(path string) (store.File, error) {
-	if err := f.disk.take(readOps); err != nil {
+	if err := f.disk.takeFile(readOps); err != nil {
 		return nil, err
 	}
 	file, err := f.Files.Open(path)
@@ -182,7 +194,7 @@ type faultyFile struct {
 }
 
 func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
-	if err := f.disk.take(roomOps); err != nil {
+	if err := f.disk.takeFile(roomOps); err != nil {
 		n, errWrite := f.File.WriteAt(b[:len(b)/2], at)
 		return n, errors.Join(err, errWrite)
 	}
@@ -190,7 +202,7 @@ func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
 }
 
 func (f faultyFile) ReadAt(b []byte, at int64) (int, error) {
-	if err := f.disk.take(readOps); err != nil {
+	if err := f.disk.takeFile(readOps); err != nil {
 		n, _ := f.File.ReadAt(b[:len(b)/2], at)
 		return n, err
 	}
@@ -198,13 +210,13 @@ func (f faultyFile) ReadAt(b []byte, at int64) (int, error) {
 }
 
 func (f faultyFile) Truncate(n int64) error {
-	if err := f.disk.take(nameOps); err != nil {
+	if err := f.disk.takeFile(nameOps); err != nil {
 		return err
 	}
 	return f.File.Truncate(n)
 }
 
-func (f faultyFile) Sync() error { return errors.Join(f.disk.take(roomOps), f.File.Sync()) }
+func (f faultyFile) Sync() error { return errors.Join(f.disk.takeFile(roomOps), f.File.Sync()) }
 
 type faultyLogs struct {
 	event.Disk
@@ -216,7 +228,7 @@ func (f faultyLogs) Open(path string, create bool) (event.File, int64, error) {
 	if create && !folder.Exists(path) {
 		k = roomOps
 	}
-	if err := f.disk.take(k); err != nil {
+	if err := f.disk.takeFile(k); err != nil {
 		return nil, 0, err
 	}
 	file, size, err := f.Disk.Open(path, create)
@@ -224,7 +236,7 @@ func (f faultyLogs) Open(path string, create bool) (event.File, int64, error) {
 }
 
 func (f faultyLogs) SyncDir(dir string) error {
-	return errors.Join(f.disk.take(roomOps), f.Disk.SyncDir(dir))
+	return errors.Join(f.disk.takeFile(roomOps), f.Disk.SyncDir(dir))
 }
 
 type faultyLog struct {
@@ -233,7 +245,7 @@ type faultyLog struct {
 }
 
 func (f faultyLog) Write(b []byte) (int, error) {
-	if err := f.disk.take(roomOps); err != nil {
+	if err := f.disk.takeFile(roomOps); err != nil {
 		n, errWrite := f.File.Write(b[:len(b)/2])
 		return n, errors.Join(err, errWrite)
 	}
@@ -241,7 +253,7 @@ func (f faultyLog) Write(b []byte) (int, error) {
 }
 
 func (f faultyLog) ReadAt(b []byte, at int64) (int, error) {
-	if err := f.disk.take(readOps); err != nil {
+	if err := f.disk.takeFile(readOps); err != nil {
 		n, _ := f.File.ReadAt(b[:len(b)/2], at)
 		return n, err
 	}
@@ -249,13 +261,13 @@ func (f faultyLog) ReadAt(b []byte, at int64) (int, error) {
 }
 
 func (f faultyLog) Truncate(n int64) error {
-	if err := f.disk.take(nameOps); err != nil {
+	if err := f.disk.takeFile(nameOps); err != nil {
 		return err
 	}
 	return f.File.Truncate(n)
 }
 
-func (f faultyLog) Sync() error { return errors.Join(f.disk.take(roomOps), f.File.Sync()) }
+func (f faultyLog) Sync() error { return errors.Join(f.disk.takeFile(roomOps), f.File.Sync()) }
 
 // leapClock is a clock whose time passes only where a crawl waits for it: a store
 // that met a full disk leaves goroutines of pebble behind, so that no bubble of
@@ -362,6 +374,8 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 			counts["told as damage"]++
 		case err != nil && !strings.Contains(err.Error(), cause.Error()):
 			t.Errorf("%s: the error does not say what the disk said: %v", what, err)
+		case err == nil && d.files > 0:
+			t.Errorf("%s: archive or log was not written, and nobody was told", what)
 		case err == nil && d.failed > 0:
 			counts["went on, and did without what failed"]++
 		case err == nil:

@@ -73,13 +73,17 @@ func (c pendingWrite) apply(b []byte) []byte {
 }
 
 // after is what a power failure leaves: of what was not synced each change with a chance of
-// percent, in whatever order the disk took them.
+// percent, in whatever order the disk took them, and where not all are left every fourth in part.
 func (f *powerFile) after(percent int, rng *rand.Rand) []byte {
 	b := slices.Clone(f.synced)
 	for _, c := range f.pending {
-		if rng.IntN(100) < percent {
-			b = c.apply(b)
+		if rng.IntN(100) >= percent {
+			continue
 		}
+		if percent < 100 && rng.IntN(4) == 0 {
+			c.b = c.b[:rng.IntN(len(c.b)+1)]
+		}
+		b = c.apply(b)
 	}
 	return b
 }

@@ -43,6 +43,7 @@ type numberedWeb struct {
 	gated  bool
 	most   int
 	enough chan struct{}
+	opened func() // called by open
 }
 
 // gate has the web answer so many requests more, and hold the rest. The channel is
@@ -59,6 +60,9 @@ func (w *numberedWeb) open() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gated = false
+	if w.opened != nil {
+		w.opened()
+	}
 }
 
 // passes tells whether a request is answered.

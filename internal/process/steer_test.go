@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestKilledWhileSteered(t *testing.T) {
 	t.Parallel()
 	kills := killsWanted(t)
 	rng := killChance(t)
-	kinds := scorerKinds(t, serveNumbered(t, 800))[1:] // labels are of the topic that keywords describe
+	kinds := scorerKinds(t, serveNumbered(t, 800))
 	crawls := min(len(kinds), max(1, kills/10))
 	for i, k := range rng.Perm(len(kinds))[:crawls] {
 		rng := rand.New(rand.NewPCG(rng.Uint64(), 3))
@@ -44,6 +45,8 @@ func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
 
 	ended := make(chan struct{})
 	var acknowledged []event.Act
+	var given, owed atomic.Int64                      // acts that were acknowledged: so far, and before the last run began
+	site.opened = func() { owed.Store(given.Load()) } // that run takes these in before it fetches anything
 	var person sync.WaitGroup
 	stop := sync.OnceFunc(func() { close(ended); person.Wait() })
 	defer stop()
@@ -68,6 +71,7 @@ func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
 				t.Errorf("act %d has number %d", len(acknowledged)+1, n)
 			}
 			acknowledged = append(acknowledged, a)
+			given.Add(1)
 		}
 	})
 	crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), kills, rng)
@@ -89,6 +93,9 @@ func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
 		if !a.At.At.IsZero() {
 			taken++
 		}
+	}
+	if taken < int(owed.Load()) {
+		t.Errorf("%d acts were taken in; %d were acknowledged before the last run", taken, owed.Load())
 	}
 	verdicts, copies, relevant := map[web.URL]bool{}, map[web.URL]bool{}, 0
 	for f, err := range col.Fetched() {
