@@ -157,9 +157,11 @@ func (b *Builder) anew() error {
 func (b *Builder) Close() error { return errors.Join(b.bleve.Close(), b.lock.Close()) }
 
 // last is the newest checkpoint.
-func (b *Builder) last() checkpoint {
-	if n := len(b.state.Checkpoints); n > 0 {
-		return b.state.Checkpoints[n-1]
+func (b *Builder) last() checkpoint { return b.state.last() }
+
+func (s *state) last() checkpoint {
+	if n := len(s.Checkpoints); n > 0 {
+		return s.Checkpoints[n-1]
 	}
 	return checkpoint{}
 }

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/search/query"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -413,6 +415,20 @@ func hitOf(ctx context.Context, x *view, p scoredPage, a *parse.Analyzer, terms 
 	}
 	h.Copies = max(0, int(r.Total)-1)
 	return h, nil
+}
+
+// Behind tells whether the log of the crawl goes on where what is indexed ends.
+func (r *Reader) Behind(c collection.Collection) (bool, error) {
+	x, err := r.take()
+	if err != nil {
+		return false, err
+	}
+	defer r.give(x)
+	info, err := os.Stat(c.EventLog())
+	if err != nil {
+		return false, fmt.Errorf("the event log: %w", err)
+	}
+	return info.Size() > x.state.last().Log, nil
 }
 
 // Text is the title and the text of a page as they were indexed. The error wraps

@@ -83,7 +83,13 @@ func (c *searchCmd) Run(ctx context.Context, std streams) error {
 	} else {
 		found.Write(out, q, terminal.Paint(term.IsTerminal(int(std.out.Fd())) && os.Getenv("NO_COLOR") == ""))
 	}
-	return errors.Join(err, out.Flush())
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return err
+	}
+	if behind, err := r.Behind(col); err == nil && behind {
+		fmt.Fprintf(std.err, "The crawl has more than the index: waggle index %s takes in the rest.\n", c.Dir)
+	}
+	return nil
 }
 
 // query is what the flags ask for.
