@@ -194,6 +194,8 @@ func (n *network) resolve(now time.Time, a Arrival, wait time.Duration) (ready [
 			said = n.down(now)
 		case n.state == networkUp && n.evidence() >= doubtSites:
 			said = n.doubt(now)
+		case n.state == networkDoubt && n.probe.URL.IsZero() && n.nobodyElse():
+			said = n.down(now)
 		}
 		return nil, said
 	case unasked:
@@ -261,11 +263,14 @@ func (n *network) evidence() int {
 // doubt begins to ask whether the network is down.
 func (n *network) doubt(now time.Time) []event.Event {
 	n.state, n.probes, n.next, n.atProxy = networkDoubt, 0, now, false
-	if len(n.answering) > 0 && len(n.others()) == 0 {
+	if n.nobodyElse() {
 		return n.down(now)
 	}
 	return nil
 }
+
+// nobodyElse tells that all sites that answered have failed since: none is left to be asked.
+func (n *network) nobodyElse() bool { return len(n.answering) > 0 && len(n.others()) == 0 }
 
 // down begins an outage.
 func (n *network) down(now time.Time) []event.Event {
