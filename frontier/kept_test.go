@@ -190,3 +190,47 @@ func TestKilledWhileKept(t *testing.T) {
 		})
 	}
 }
+
+// Once links are kept no more, as they became too many, each host gives its best link first and all that it
+// has, whatever enters afterwards: what is known of the ends of its queue goes with the links.
+func TestKeptNoMore(t *testing.T) {
+	ctx := t.Context()
+	opts := frontier.Kept(frontier.Options{}, 16<<10, 0)
+	f, err := frontier.OpenOn(vfs.NewMem(), dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	memory := frontier.NewMemory(opts)
+	link := func(host string, n int, priority float64) web.Candidate {
+		u, err := web.Parse(fmt.Sprintf("https://%s.example/%d", host, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return web.Candidate{URL: u, Priority: priority}
+	}
+	both := func(add ...web.Candidate) {
+		for _, q := range []*frontier.Frontier{f, memory} {
+			if _, err := q.Commit(ctx, web.Turn{Add: add}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	both(link("a", 1, .9), link("a", 2, .8))
+	if _, err := f.Rescore(ctx, nil, 100, func(c *web.Candidate) float64 { return c.Priority }); err != nil {
+		t.Fatal(err)
+	}
+	if keeps, _ := frontier.Keeps(f); !keeps {
+		t.Fatal("no links are kept")
+	}
+	for n := 0; ; n++ {
+		if keeps, _ := frontier.Keeps(f); !keeps {
+			break
+		}
+		both(link("b", n, .1))
+	}
+	both(link("a", 3, .5))
+	if got, want := leases(t, f), leases(t, memory); !slices.Equal(got, want) {
+		t.Errorf("leased %v\nwant %v", got[:min(8, len(got))], want[:min(8, len(want))])
+	}
+}

@@ -10,7 +10,7 @@ import "slices"
 // quadratic.
 type window struct {
 	// head holds the best keys, best first. When it is empty and the host is
-	// not, no key is before low.
+	// not, no key is before low; a low without a number says nothing.
 	head []key
 	low  key
 	tail *tail  // nil until the host was full
@@ -37,7 +37,7 @@ func (w *window) put(k key, n int) {
 		if len(w.head) > headSize {
 			w.head = w.head[:headSize]
 		}
-	case last < 0 && k.before(w.low):
+	case last < 0 && w.low.seq != 0 && k.before(w.low):
 		w.low = k
 	}
 	if t := w.tail; t != nil {
