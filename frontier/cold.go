@@ -303,8 +303,11 @@ func (f *Frontier) maybeCrowded(c *coldHost, s *site) bool {
 	if s != nil {
 		return f.crowded(s)
 	}
-	fresh := 0
+	hosts, fresh := 0, 0
 	for id := range f.cold.chain(c.domain) {
+		if hosts++; hosts > keptSite {
+			return true // its counts are made once, as it stays at hand
+		}
 		if !f.cold.host(id).counts().fresh {
 			continue
 		}
@@ -375,7 +378,13 @@ func (f *Frontier) cool() error {
 
 // mayCool tells whether 56 bytes tell all that is to be known of a host.
 func (f *Frontier) mayCool(h *host) bool {
-	return !h.busy() && h.ports == nil && h.site.turns == nil && !h.dirty && h.boundIndex < 0 && !h.wasUntried && (h.queued == 0) == (h.inHeap == nil)
+	return !h.busy() && h.ports == nil && !h.mayHaveTurn() && !h.dirty && h.boundIndex < 0 && !h.wasUntried && (h.queued == 0) == (h.inHeap == nil)
+}
+
+// mayHaveTurn tells whether a host has the turn of a site that is or was crowded, or may get it.
+func (h *host) mayHaveTurn() bool {
+	t := h.site.turns
+	return t != nil && (t.chosen == h || h.inHeap == &t.line || h.queued > 0 && h.young())
 }
 
 // coolHost makes a host cold, if its time can be told. It changes no counts.
@@ -415,7 +424,7 @@ func (f *Frontier) coolHost(h *host) (bool, error) {
 	s.sleep(h.id, c)
 	delete(f.hosts, h.id)
 	delete(f.byName, h.state.Host)
-	if s.hot--; s.hot == 0 && s.hosts <= keptSite {
+	if s.hot--; s.hot == 0 && s.hosts <= keptSite && s.turns == nil {
 		delete(f.sites, s.name)
 		delete(f.siteByHash, c.domain)
 	}

@@ -216,3 +216,53 @@ func TestHostsAtHand(t *testing.T) {
 		}
 	}
 }
+
+// The hosts of a site that was crowded once become cold as others do, when they were visited.
+func TestHostsOfACrowdedSiteBecomeCold(t *testing.T) {
+	const bound, names, batches = 20, 100, 10
+	f, err := frontier.OpenOn(vfs.NewMem(), dir, frontier.FewHosts(frontier.Options{}, bound))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.Share(4, 0)
+	now := frontiertest.Start
+	visited := 0
+	for batch := range batches {
+		var turn web.Turn
+		for i := range 2 * names { // half of them of other sites, without which none is crowded
+			address := fmt.Sprintf("https://name-%d.example.org/", batch*names+i/2)
+			if i%2 == 1 {
+				address = fmt.Sprintf("https://other-%d.test/%d/%d", i%6, batch, i)
+			}
+			u, err := web.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn.Add = append(turn.Add, web.Candidate{URL: u, Kind: web.LinkA, Priority: .5})
+		}
+		if _, err := f.Commit(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		for idle := 0; idle < 3; now = now.Add(time.Second) {
+			out, err := f.Lease(t.Context(), now, 4, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if idle++; len(out) > 0 {
+				idle = 0
+			}
+			for _, l := range out {
+				visited++
+				host := l.Host
+				host.Fetched++
+				if _, err := f.Commit(t.Context(), web.Turn{Done: []web.URL{l.URL}, Hosts: []web.HostState{host}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n := frontier.AtHand(f); visited != (batch+1)*2*names || n > bound+names {
+			t.Fatalf("after batch %d: %d pages were visited, and %d are at hand, of %d that are kept", batch, visited, n, bound)
+		}
+	}
+}

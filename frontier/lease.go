@@ -22,9 +22,11 @@ func (f *Frontier) place(h *host) error {
 	switch {
 	case h.queued == 0 || h.busy() || turn:
 		f.unplace(h)
+		h.loseTurn()
 		return nil
 	case due.After(f.now):
 		f.unplace(h)
+		h.loseTurn()
 		h.due = due
 		f.put(&f.waiting, h)
 		return nil
@@ -45,6 +47,13 @@ func (f *Frontier) place(h *host) error {
 	}
 	f.giveTurnIfDue(h.site)
 	return nil
+}
+
+// loseTurn takes the turn of its site from a host that was taken out of all queues as it yielded.
+func (h *host) loseTurn() {
+	if t := h.site.turns; t != nil && t.chosen == h {
+		t.chosen = nil
+	}
 }
 
 func later(a, b time.Time) time.Time {
