@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"strconv"
 	"time"
@@ -63,13 +64,9 @@ func (c Collection) CutShort() error {
 	if c.Running() {
 		return nil // whoever has the folder looked, or is mending it
 	}
-	mark, err := frontier.ReadState(c.FrontierDir(), crawl.StateEvents)
-	if err != nil || mark == nil {
+	end, ok := c.committed()
+	if !ok {
 		return nil // waggle verify tells what is wrong with the frontier
-	}
-	end, err := strconv.ParseInt(string(mark), 10, 64)
-	if err != nil {
-		return nil
 	}
 	info, err := os.Stat(c.EventLog()) // after the mark: a run that has begun meanwhile makes it longer alone
 	if err != nil || info.Size() >= end {
@@ -85,6 +82,29 @@ func (c Collection) CutShort() error {
 		}
 	}
 	return &event.LineError{Path: c.EventLog(), Line: lines + 1, Err: fmt.Errorf("the log ends at byte %d and should have %d bytes: %w", info.Size(), end, event.ErrMark)}
+}
+
+// committed is the byte of the log at which the last turn ends that the frontier knows of; ok is
+// false where it does not tell.
+func (c Collection) committed() (end int64, ok bool) {
+	mark, err := frontier.ReadState(c.FrontierDir(), crawl.StateEvents)
+	if err != nil || mark == nil {
+		return 0, false
+	}
+	end, err = strconv.ParseInt(string(mark), 10, 64)
+	return end, err == nil
+}
+
+// CommittedKinds are the events of some kinds as event.ReadKinds has them, without those of turns that
+// the frontier does not know of, which the next run cuts back. Where it does not tell they are all.
+func (c Collection) CommittedKinds(kinds ...string) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		end, ok := c.committed()
+		if !ok {
+			end = math.MaxInt64
+		}
+		event.ReadKindsBefore(c.EventLog(), end, kinds...)(yield)
+	}
 }
 
 // Explain tells what became of an address; see event.Explain.

@@ -141,7 +141,7 @@ func (w *Writer) Discard() error {
 	}
 	var errs []error
 	for _, name := range []string{
-		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.KnownFile(), w.RobotsFile(), w.ReservationsFile(), w.ActivityFile(), w.SumFile(), w.LostFile(), w.WorkersFile(), w.MemberFile(), w.ShippedFile(), w.actsForAll(), w.JobFile(),
+		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.KnownFile(), w.RobotsFile(), w.ReservationsFile(), w.ActivityFile(), w.SumFile(), w.LostFile(), w.WorkersFile(), w.MemberFile(), w.ShippedFile(), w.ActFile(), w.actsForAll(), w.JobFile(),
 	} {
 		errs = append(errs, os.RemoveAll(name))
 	}

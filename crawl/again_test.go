@@ -1,10 +1,13 @@
 package crawl_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -108,4 +111,51 @@ func TestGiveBack(t *testing.T) {
 	if more, _ := run(t, f, 9); !slices.Equal(append(order, more...), all) {
 		t.Errorf("with a frontier that was made anew: %v, then %v", order, more)
 	}
+}
+
+// deadHost is a web whose host dead.test does not answer.
+type deadHost struct{ texts }
+
+func (w deadHost) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if u.Host() == "dead.test" {
+		return nil, &web.Failure{Reason: web.ReasonConnect, Temporary: true, Detail: "refused"}
+	}
+	return w.texts.Fetch(ctx, u)
+}
+
+// A host that is down keeps no page from being asked for that is asked for where nothing else waits.
+func TestLeftWhileAHostIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := deadHost{texts{}}
+		known := func(address string) crawl.Known {
+			u, err := web.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages.texts[address] = "<title>A page</title><p>At " + address
+			return crawl.Known{Candidate: web.Candidate{URL: u, Priority: .5}}
+		}
+		scorer, err := score.New("breadth-first", score.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		c := &crawl.Crawl{
+			Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: pages, Parser: parse.New(parse.Options{}), Judge: allJudge{}, Scorer: scorer, Workers: 1,
+			Policy: crawl.Policy{Pages: 20, MaxTries: 5, Backoff: time.Second, GiveUp: 24 * time.Hour},
+			Again: crawl.Again{
+				Due:  []crawl.Known{known("http://bees.test/due"), known("http://dead.test/")},
+				Left: []crawl.Known{known("http://bees.test/left1"), known("http://bees.test/left2")},
+			},
+			Listen: func(e event.Event) {
+				if f, ok := e.(event.Fetched); ok {
+					order = append(order, f.URL.Path())
+				}
+			},
+		}
+		how, err := c.Run(t.Context())
+		if err != nil || how != event.HostsDown || !slices.Equal(order, []string{"/due", "/left1", "/left2"}) {
+			t.Errorf("%v, %s, %v", order, how, err)
+		}
+	})
 }

@@ -138,6 +138,21 @@ func (d *driver) recheck(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// muteAgain sets those of links aside that were under way when they were muted and wait again.
+func (d *driver) muteAgain(ctx context.Context, now time.Time, links []web.Candidate) error {
+	muted := slices.DeleteFunc(slices.Clone(links), func(c web.Candidate) bool {
+		return c.Kind == web.LinkSeed || !d.step.steering.mutes(c.URL)
+	})
+	if len(muted) == 0 {
+		return nil
+	}
+	out, err := d.step.leave(now, muted, web.ReasonMuted)
+	if err != nil {
+		return err
+	}
+	return d.settle(ctx, now, nil, out)
+}
+
 // outside says why a link that waits may not stay, "" if it may.
 func (s *Step) outside(c *web.Candidate, seeds map[web.URL]bool) web.Reason {
 	switch {

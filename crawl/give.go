@@ -183,6 +183,9 @@ func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, 
 		if err != nil {
 			return err
 		}
+		if err := d.muteAgain(ctx, now, out.Turn.Retry); err != nil {
+			return err
+		}
 		if err := d.moveBehind(ctx); err != nil {
 			return err
 		}

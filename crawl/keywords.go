@@ -200,6 +200,14 @@ func (d *driver) renewPages(ctx context.Context, now time.Time, r *renewal) erro
 // renewPage judges a page, teaches the scorer if the page came lately, and takes the
 // features of its links that wait.
 func (d *driver) renewPage(ctx context.Context, r *renewal, p *web.Page) error {
+	// The archive also has answers to what was asked for beside pages, such as robots.txt.
+	seen, err := d.Frontier.Preview(ctx, nil, []web.Candidate{{URL: p.URL}})
+	if err != nil {
+		return ofFrontier(err)
+	}
+	if seen[0] != web.Known {
+		return nil
+	}
 	v, _, err := d.verdict(ctx, p)
 	if err != nil {
 		return err

@@ -7,7 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -262,3 +265,62 @@ func (l logFunc) Append(events ...event.Event) ([]byte, error) {
 }
 
 func (logFunc) Sync() error { return nil }
+
+// busyOnce is a web that says once of a page that its host is busy, a while after it was asked for it;
+// before that it calls meanwhile.
+type busyOnce struct {
+	mapWeb
+	page      string
+	meanwhile func()
+	asked     int
+}
+
+func (w *busyOnce) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if u.String() == w.page {
+		if w.asked++; w.asked == 1 {
+			w.meanwhile()
+			time.Sleep(10 * time.Second)
+			return nil, &web.Failure{Reason: web.ReasonBusy, Temporary: true}
+		}
+	}
+	return w.mapWeb.Fetch(ctx, u)
+}
+
+// A link that is under way when its place is muted is set aside once it would wait again, and is back
+// when that is undone.
+func TestMutedWhileUnderWay(t *testing.T) {
+	for _, undo := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrawl(t, tree(3, 30), 2)
+			var acts atomic.Int32
+			site := &busyOnce{mapWeb: tree(3, 30), page: "http://h1.example/17", meanwhile: func() { acts.Store(1) }}
+			c.Fetcher = site
+			c.Acts, c.Look = actFunc(func(n int) []event.Act {
+				all := []event.Act{{Do: event.Mute, Place: "h1.example/17"}, {Do: event.Undo, Act: 1}}
+				return all[min(n, int(acts.Load())):acts.Load()]
+			}), func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
+			var last event.Ended
+			c.Listen = func(e event.Event) {
+				switch e := e.(type) {
+				case event.Dropped:
+					if undo && e.Reason == web.ReasonMuted {
+						acts.Store(2)
+					}
+				case event.Ended:
+					last = e
+				}
+			}
+			if _, err := c.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{false: 1, true: 2}[undo]; site.asked != want || last.Frontier.Muted != 2-want {
+				t.Errorf("undone %v: asked for %d times, and %d links are muted in the end", undo, site.asked, last.Frontier.Muted)
+			}
+		})
+	}
+}
+
+// actFunc gives the acts after the first n.
+type actFunc func(n int) []event.Act
+
+func (f actFunc) After(n int) ([]event.Act, error) { return f(n), nil }

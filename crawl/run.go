@@ -500,7 +500,8 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 		}
 		how, over = d.over(now)
 	}
-	if over && how == event.FrontierEmpty {
+	// A host that is down keeps none of the pages that are left from being asked for.
+	if over && (how == event.FrontierEmpty || how == event.HostsDown && d.step.net.state == networkUp) {
 		more, err := d.enterLeft(ctx, now)
 		return how, !more, err
 	}

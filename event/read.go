@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"slices"
 )
@@ -55,12 +56,20 @@ func ReadFile(path string) iter.Seq2[Event, error] { return events(Entries(path)
 // ReadKinds is ReadFile of the events of some kinds. Lines of others are passed over
 // without being decoded.
 func ReadKinds(path string, kinds ...string) iter.Seq2[Event, error] {
+	return ReadKindsBefore(path, math.MaxInt64, kinds...)
+}
+
+// ReadKindsBefore is ReadKinds of the lines that begin before a byte of the file.
+func ReadKindsBefore(path string, end int64, kinds ...string) iter.Seq2[Event, error] {
 	want := func(line []byte) bool {
 		kind, err := kindOf(line)
 		return err != nil || slices.Contains(kinds, kind)
 	}
 	return func(yield func(Event, error) bool) {
-		for e, err := range events(func(yield func(Entry, error) bool) { readFile(path, 0, want, yield) }) {
+		before := func(yield func(Entry, error) bool) {
+			readFile(path, 0, want, func(e Entry, err error) bool { return (err != nil || e.Offset < end) && yield(e, err) })
+		}
+		for e, err := range events(before) {
 			if err == nil && (e == nil || !slices.Contains(kinds, e.Kind())) {
 				continue
 			}

@@ -169,18 +169,21 @@ func quoted(value string) string {
 	return event.Line(value)
 }
 
-// checkChanges refuses what cannot change, before anything else is done. What the
-// log tells may be cut back yet to the last turn, but no change that is refused
-// is ever in it.
+// checkChanges refuses what cannot change, before anything else is done.
 func (m *Maker) checkChanges() error {
 	if m.Begun == nil {
 		return nil
 	}
-	was := event.ReadHistory(m.Begun.EventLog()).Settings
-	if was == nil {
+	var history event.History
+	for e, err := range m.Begun.CommittedKinds(event.Started{}.Kind(), event.Changed{}.Kind()) {
+		if err == nil {
+			history.Add(e)
+		}
+	}
+	if history.Settings == nil {
 		return nil
 	}
-	return refuse(m.Job.Diff(was), m.Begun.Dir())
+	return refuse(m.Job.Diff(history.Settings), m.Begun.Dir())
 }
 
 // change tells a crawl that goes on what of its job has changed; its stores are

@@ -55,7 +55,7 @@ func (m *Maker) takeKeywords() {
 	var acts []event.Act
 	own := false // the next change belongs to an act
 	last := -1   // of acts, the one that gave keywords; -1 where they are from elsewhere
-	for e, err := range event.ReadKinds(m.Begun.EventLog(), event.Act{}.Kind(), event.Changed{}.Kind()) {
+	for e, err := range m.Begun.CommittedKinds(event.Act{}.Kind(), event.Changed{}.Kind()) {
 		if err != nil {
 			continue // the log is damaged there, which is told elsewhere
 		}
