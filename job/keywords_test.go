@@ -41,8 +41,20 @@ func (g garden) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 		fmt.Fprintf(&body, "<title>Ship %d</title><p>The sailing ship number %[1]d lies in the harbour with other ships, and its sails are white.", hub*1000+n)
 	}
 	b := []byte(body.String())
+	var robots *web.Response
+	if strings.HasPrefix(u.Path(), "/ship0-1") { // the site gives a page on ships for it
+		at, err := web.Parse("http://garden.test/robots.txt")
+		if err != nil {
+			return nil, err
+		}
+		robots = &web.Response{
+			URL: at, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Head: []byte("HTTP/1.1 200 OK\r\n"), Header: web.Header{"Content-Type": {"text/html"}},
+			RequestHead: []byte("GET /robots.txt HTTP/1.1\r\n"), Raw: b, Body: b,
+		}
+	}
 	return &web.Response{
-		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Head: []byte("HTTP/1.1 200 OK\r\n"), Header: web.Header{"Content-Type": {"text/html"}},
+		Robots: robots,
+		URL:    u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Head: []byte("HTTP/1.1 200 OK\r\n"), Header: web.Header{"Content-Type": {"text/html"}},
 		RequestHead: []byte("GET / HTTP/1.1\r\n"), Raw: b, Body: b,
 	}, nil
 }
