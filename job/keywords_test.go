@@ -1,9 +1,11 @@
 package job_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,6 +186,57 @@ func TestKeywordsOfARunningCrawl(t *testing.T) {
 		if sum, err := collection.At(dir).Summary(); err != nil || sum.Relevant != relevant {
 			t.Errorf("%d relevant pages by the summary, %d by the log, %v", sum.Relevant, relevant, err)
 		}
+		var followed event.Summary
+		for e, err := range event.ReadFile(collection.At(dir).EventLog()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			followed.Add(e)
+		}
+		if followed.Relevant != relevant {
+			t.Errorf("%d relevant pages for who followed the crawl, %d by the log", followed.Relevant, relevant)
+		}
+	}
+}
+
+// Keywords of a turn that a killed run did not finish are cut back with it, and taken in by the next
+// run: the job file has those before until then, and that is no change of it.
+func TestKeywordsThatAreCutBack(t *testing.T) {
+	ship := event.Act{Do: event.Keywords, Keywords: []string{"sailing ship", "harbour"}}
+	other, dir := filepath.Join(t.TempDir(), "other"), filepath.Join(t.TempDir(), "garden")
+	told(t, other, 40, 20, ship, false)
+	told(t, dir, 20, 0, event.Act{}, false)
+	from, to := collection.At(other), collection.At(dir)
+	log, err := os.ReadFile(from.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	acts, err := os.ReadFile(from.ActFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var torn []byte
+	for line := range bytes.Lines(log) {
+		if bytes.HasPrefix(line, []byte(`{"kind":"act"`)) || bytes.HasPrefix(line, []byte(`{"kind":"changed"`)) {
+			torn = append(torn, line...)
+		}
+	}
+	if bytes.Count(torn, []byte("\n")) != 2 {
+		t.Fatalf("of the act and its change there are %q", torn)
+	}
+	was, err := os.ReadFile(to.EventLog())
+	if err == nil {
+		err = errors.Join(os.WriteFile(to.EventLog(), append(was, torn...), 0o644), os.WriteFile(to.ActFile(), acts, 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	told(t, dir, 40, 0, event.Act{}, false)
+	if j, err := job.In(to); err != nil || !slices.Equal(j.Topic.Keywords, ship.Keywords) {
+		t.Errorf("the job has the keywords %q, %v", j.Topic.Keywords, err)
+	}
+	if all, err := to.Told(); err != nil || len(all) != 1 {
+		t.Errorf("acts: %+v, %v", all, err)
 	}
 }
 
