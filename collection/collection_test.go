@@ -403,6 +403,9 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
+	if err := os.WriteFile(w.ActFile(), []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
 	}
