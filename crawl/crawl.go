@@ -4,6 +4,7 @@ package crawl
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -39,6 +40,9 @@ type Frontier interface {
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	// State returns what a Turn stored under name, nil if nothing was.
 	State(ctx context.Context, name string) ([]byte, error)
+	// StateNames are the names that begin with prefix under which something is stored. Nothing else
+	// is asked of the frontier while they are ranged over.
+	StateNames(ctx context.Context, prefix string) iter.Seq2[string, error]
 	Stats(now time.Time) web.FrontierStats
 	// Share tells for how many fetches at a time leases are asked for, and the
 	// least pause between two requests to a host: by that a frontier can keep slow

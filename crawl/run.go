@@ -333,7 +333,7 @@ func (d *driver) open(ctx context.Context) error {
 // begin makes the first turns of a crawl.
 func (d *driver) begin(ctx context.Context, started event.Started) error {
 	if d.step.near != nil {
-		d.step.near.Empty()
+		d.step.near.StoredNothing()
 	}
 	if err := d.say(started); err != nil {
 		return err
@@ -356,6 +356,11 @@ func (d *driver) resume(ctx context.Context, state func(name string) ([]byte, er
 		return err
 	}
 	d.step.Resume(d.Seeds)
+	if d.step.near != nil {
+		if err := d.step.near.Stored(d.Frontier.StateNames(ctx, nearcopy.Prefix)); err != nil {
+			return ofFrontier(err)
+		}
+	}
 	if err := d.Frontier.Revise(ctx, d.step.Reopened(now)); err != nil {
 		return ofFrontier(err)
 	}

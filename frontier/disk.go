@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -270,6 +271,37 @@ func (d *disk) state(name string) ([]byte, error) {
 		return nil, d.readError(err)
 	}
 	return append([]byte{}, value...), closer.Close()
+}
+
+func (d *disk) stateNames(prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := d.await(0); err != nil {
+			yield("", err)
+			return
+		}
+		from := append([]byte{statePrefix}, prefix...)
+		it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: keyAfter(from)})
+		if err != nil {
+			yield("", d.readError(err))
+			return
+		}
+		for ok := it.First(); ok; ok = it.Next() {
+			if !yield(string(it.Key()[1:]), nil) {
+				_ = it.Close()
+				return
+			}
+		}
+		if err := it.Close(); err != nil {
+			yield("", d.readError(err))
+		}
+	}
+}
+
+// keyAfter is the first key that does not begin with a prefix, whose last byte is not 255.
+func keyAfter(prefix []byte) []byte {
+	after := bytes.Clone(prefix)
+	after[len(after)-1]++
+	return after
 }
 
 // readError is the error to return after reading the store gave err: why no commit is written

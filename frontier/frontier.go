@@ -53,6 +53,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"time"
 
@@ -279,6 +280,7 @@ type backend interface {
 	// prescore begins to score the first n of these on other cores; join ends it.
 	prescore(n int, score func(*web.Candidate) float64) (join func())
 	state(name string) ([]byte, error)
+	stateNames(prefix string) iter.Seq2[string, error]
 	sync() error
 	close() error
 }
@@ -469,6 +471,22 @@ func (f *Frontier) State(ctx context.Context, name string) ([]byte, error) {
 		return nil, f.keepWriteError(err)
 	}
 	return value, nil
+}
+
+// StateNames are the names that begin with prefix under which Turns stored something, in their order.
+// The frontier is not used while they are ranged over.
+func (f *Frontier) StateNames(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := f.usable(ctx); err != nil {
+			yield("", err)
+			return
+		}
+		for name, err := range f.backend.stateNames(prefix) {
+			if !yield(name, f.keepWriteError(err)) {
+				return
+			}
+		}
+	}
 }
 
 // Stats counts what the frontier holds at now.

@@ -2,7 +2,9 @@ package frontier
 
 import (
 	"bytes"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -183,6 +185,16 @@ func (m *memory) state(name string) ([]byte, error) {
 		return nil, nil
 	}
 	return bytes.Clone(b), nil
+}
+
+func (m *memory) stateNames(prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range sortedNames(m.blobs) {
+			if strings.HasPrefix(name, prefix) && !yield(name, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (m *memory) sync() error  { return nil }

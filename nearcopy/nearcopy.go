@@ -5,13 +5,14 @@
 // A page goes once through Index.Find, which looks for such a page, and if there is none through
 // Index.Add. So a group of near-copies is around the page of it that came first, and does not
 // drift from it. What is kept is small, lies where its owner says (a crawl keeps it in its
-// frontier), and is read one page at a time. Beside it an index that began empty has four
-// to ten bytes a page in memory, and up to twice that for a time, by which it asks for little in
-// vain; one that was opened anew asks for each page.
+// frontier), and is read one page at a time. Beside it an index that was told what is
+// stored has four to ten bytes a page in memory, and up to twice that for a time, by which it asks for
+// little in vain; others ask for each page.
 package nearcopy
 
 import (
 	"encoding/binary"
+	"iter"
 	"math"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -70,8 +71,22 @@ func NewIndex(get func(name string) ([]byte, error), put func(name string, value
 	return &Index{get: get, put: put}
 }
 
-// Empty tells that nothing is stored yet. It is called before any page.
-func (x *Index) Empty() { x.stored = new(filter) }
+// StoredNothing tells that nothing is stored yet. It is called before any page.
+func (x *Index) StoredNothing() { x.stored = new(filter) }
+
+// Stored tells all names under which something is stored, in place of StoredNothing.
+func (x *Index) Stored(names iter.Seq2[string, error]) error {
+	x.stored = new(filter)
+	for name, err := range names {
+		if err != nil {
+			return err
+		}
+		if n := len(name); n >= 8 {
+			x.stored.add(binary.BigEndian.Uint64([]byte(name[n-8:])))
+		}
+	}
+	return nil
+}
 
 // filter is a set of hashes, which may hold more than was added. Its parts are Bloom filters whose
 // bits of a hash lie in one word, with 16 bits for a hash: the first of half a million hashes and

@@ -3,6 +3,7 @@ package nearcopy
 import (
 	"fmt"
 	"html"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -158,13 +159,58 @@ func over(kept map[string][]byte) *Index {
 	return NewIndex(func(name string) ([]byte, error) { return kept[name], nil }, func(name string, value []byte) { kept[name] = value })
 }
 
+func namesOf(kept map[string][]byte) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for name := range kept {
+			if !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+// An index that is told what is stored asks for nothing else.
+func TestIndexAsksForWhatIsStored(t *testing.T) {
+	kept := map[string][]byte{}
+	first := over(kept)
+	add := func(x *Index, n int) {
+		t.Helper()
+		s := Of(made(fmt.Sprint("Item ", n), "", prose(1000*n, 300)))
+		if _, found, err := x.Find(address(fmt.Sprint("/", n)), s); err != nil || found {
+			t.Fatal(found, err)
+		}
+		if err := x.Add(address(fmt.Sprint("/", n)), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 100 {
+		add(first, n)
+	}
+	before, vain := len(kept), 0
+	x := NewIndex(func(name string) ([]byte, error) {
+		if kept[name] == nil {
+			vain++
+		}
+		return kept[name], nil
+	}, func(name string, value []byte) { kept[name] = value })
+	if err := x.Stored(namesOf(kept)); err != nil {
+		t.Fatal(err)
+	}
+	for n := 100; n < 200; n++ {
+		add(x, n)
+	}
+	if len(kept) < before+200 || vain > 10 {
+		t.Errorf("100 pages stored %d values, and asked %d times for one that is not there", len(kept)-before, vain)
+	}
+}
+
 // An index that is opened anew before each page tells what one does that was open all the
 // time, also one that knows that it began empty, and copies are found among many pages of one template.
 func TestIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pages := rapid.IntRange(1, 120).Draw(t, "pages")
 		kept, alone, began := map[string][]byte{}, newIndex(), newIndex()
-		began.Empty()
+		began.StoredNothing()
 		var firsts []string
 		for i := range pages {
 			path, text := fmt.Sprint("/", i), prose(0, 300)+prose(1000*i+1000, 30)
@@ -180,8 +226,12 @@ func TestIndex(t *testing.T) {
 				firsts = append(firsts, path)
 			}
 			s := Of(made(title, "", text))
-			var told [3]Match
-			for k, x := range []*Index{over(kept), alone, began} {
+			again := over(kept)
+			if err := again.Stored(namesOf(kept)); err != nil {
+				t.Fatal(err)
+			}
+			var told [4]Match
+			for k, x := range []*Index{over(kept), alone, began, again} {
 				m, found, err := x.Find(address(path), s)
 				if err == nil && !found {
 					err = x.Add(address(path), s)
@@ -191,8 +241,8 @@ func TestIndex(t *testing.T) {
 				}
 				told[k] = m
 			}
-			if told[0] != told[1] || told[0] != told[2] {
-				t.Fatalf("%s: %+v, began empty %+v, opened anew %+v", path, told[1], told[2], told[0])
+			if told[0] != told[1] || told[0] != told[2] || told[0] != told[3] {
+				t.Fatalf("%s: %+v, began empty %+v, opened anew %+v, told what is stored %+v", path, told[1], told[2], told[0], told[3])
 			}
 			if got := told[0].URL; want == "" && !got.IsZero() || want != "" && got != address(want) {
 				t.Fatalf("%s is told to be a copy of %q, want %q", path, got, want)

@@ -205,6 +205,17 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		if err := differ("State", string(b), m.blobs[name], err); err != nil {
 			return err
 		}
+		prefix := []string{"s", name}[d.Draw(2, "prefix")]
+		var names []string
+		for name, err := range f.StateNames(ctx, prefix) {
+			if err != nil {
+				return fmt.Errorf("StateNames: %w", err)
+			}
+			names = append(names, name)
+		}
+		if want := m.StateNames(prefix); !slices.Equal(names, want) {
+			return fmt.Errorf("the names of states that begin with %q are %q, want %q", prefix, names, want)
+		}
 	}
 	return Same(f, m, d.Now)
 }

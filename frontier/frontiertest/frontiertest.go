@@ -8,6 +8,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -29,6 +30,7 @@ type Frontier interface {
 	NextDue() (at time.Time, ok bool)
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	State(ctx context.Context, name string) ([]byte, error)
+	StateNames(ctx context.Context, prefix string) iter.Seq2[string, error]
 	Stats(now time.Time) web.FrontierStats
 	Share(workers int, delay time.Duration)
 	Revise(ctx context.Context, revise func(s *web.HostState)) error

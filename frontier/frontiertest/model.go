@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +300,16 @@ func (m *Model) State(name string) []byte {
 		return nil
 	}
 	return []byte(b)
+}
+
+// StateNames are the names of Frontier.StateNames.
+func (m *Model) StateNames(prefix string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(m.blobs)) {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Revise is Frontier.Revise.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -121,6 +122,16 @@ func (p *plain) Rescore(ctx context.Context, from []byte, n int, score func(*web
 		return score(c)
 	})
 	return next, nil
+}
+
+func (p *plain) StateNames(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range p.Model.StateNames(prefix) {
+			if !yield(name, p.usable(ctx)) {
+				return
+			}
+		}
+	}
 }
 
 func (p *plain) State(ctx context.Context, name string) ([]byte, error) {
