@@ -106,6 +106,9 @@ func TestBadWeb(t *testing.T) {
 					a.r, a.err = fetched(sc)()
 				}
 				r, err := a.r, a.err
+				if n := s.Hits(sc.Name + ".bad.test/"); strings.HasPrefix(sc.Name, "h2-") && n != 1 {
+					t.Errorf("%d requests arrived, want 1", n)
+				}
 				if sc.Failure != "" {
 					var why *web.Failure
 					if !errors.As(err, &why) {

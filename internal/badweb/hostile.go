@@ -196,9 +196,12 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 	}
 	h2(Scenario{Name: "h2-garbage", Failure: "protocol"}, nil)
 	h2(Scenario{Name: "h2-silent", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) {})
-	h2(Scenario{Name: "h2-goaway", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+	h2(Scenario{Name: "h2-goaway", Failure: "reset"}, func(f *http2.Framer, id uint32) {
 		f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("calm down"))
 	})
+	h2(Scenario{Name: "h2-goaway-no-error", Failure: "reset"}, func(f *http2.Framer, id uint32) { f.WriteGoAway(0, http2.ErrCodeNo, nil) })
+	h2(Scenario{Name: "h2-refused", Failure: "reset"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeRefusedStream) })
+	h2(Scenario{Name: "h2-reset-protocol", Failure: "reset"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeProtocol) })
 	h2(Scenario{Name: "h2-reset", Failure: "protocol"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeInternal) })
 	h2(Scenario{Name: "h2-reset-in-body", Status: 200, Truncated: "disconnect"}, func(f *http2.Framer, id uint32) {
 		f.WriteHeaders(answer(id))
@@ -333,6 +336,9 @@ func (s *Server) speak(c *tls.Conn, talk func(*http2.Framer, uint32)) {
 				return
 			case *http2.MetaHeadersFrame:
 				id, path := h.StreamID, h.PseudoValue("path")
+				s.mu.Lock()
+				s.hits[h.PseudoValue("authority")+path]++
+				s.mu.Unlock()
 				send = func() {
 					switch {
 					case path == "/robots.txt":
