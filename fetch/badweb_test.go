@@ -133,6 +133,9 @@ func TestBadWeb(t *testing.T) {
 					t.Errorf("status %d truncated %q location %q, want %d %q %q",
 						r.Status, r.Truncated, r.Location, sc.Status, sc.Truncated, sc.Location)
 				}
+				if body := string(r.Body); sc.Truncated != "" && !strings.HasPrefix(body, sc.Body) || sc.Truncated == "" && (sc.Body != "" || sc.Crawl == "empty") && body != sc.Body {
+					t.Errorf("body %.200q of %d bytes, want %.200q of %d", body, len(body), sc.Body, len(sc.Body))
+				}
 				if len(r.Raw) > limit || len(r.Body) > limit {
 					t.Errorf("%d raw and %d decoded bytes: beyond the cap", len(r.Raw), len(r.Body))
 				}

@@ -48,6 +48,8 @@ type Scenario struct {
 	Status    int
 	Truncated string // "" | "length" | "time" | "disconnect"
 	Location  string
+	// Body is that of the response, or how it begins where Truncated is set; "" for any.
+	Body string
 	// Failure is why there is no response, "" when there is one.
 	Failure string
 	// Crawl is what a crawl says of URL: "" for a page, else its reason.

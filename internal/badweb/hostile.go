@@ -26,9 +26,11 @@ const trickle = 50 * time.Millisecond
 // hostile adds servers that do harm by how they send, not by what.
 func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	raw := func(name, failure, head string) { on(Scenario{Name: name, Failure: failure}, s.say(head)) }
-	page := func(name string, status int, truncated, head string) {
-		on(Scenario{Name: name, Status: status, Truncated: truncated}, s.say(head))
+	// page has a body that the bytes after its head are to be read as.
+	page := func(name, truncated, body, head string) {
+		on(Scenario{Name: name, Status: 200, Truncated: truncated, Body: body}, s.say(head))
 	}
+	whole := func(name, body string) { on(Scenario{Name: name, Status: 200, Body: body}, document(body)) }
 	// drip sends a beginning, and then pieces for ever, slowly or as fast as it goes.
 	drip := func(begin string, wait time.Duration, piece func(n int) string) http.HandlerFunc {
 		return s.wire(func(c *net.TCPConn) {
@@ -42,12 +44,12 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	}
 
 	// Trickles.
-	on(Scenario{Name: "trickle-body", Status: 200, Truncated: "time", Hangs: true}, drip(htmlHead+"\r\n"+someHTML, trickle, func(int) string { return "." }))
-	on(Scenario{Name: "trickle-chunks", Status: 200, Truncated: "time", Hangs: true},
+	on(Scenario{Name: "trickle-body", Status: 200, Truncated: "time", Body: someHTML, Hangs: true}, drip(htmlHead+"\r\n"+someHTML, trickle, func(int) string { return "." }))
+	on(Scenario{Name: "trickle-chunks", Status: 200, Truncated: "time", Body: someHTML, Hangs: true},
 		drip(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML), trickle, func(int) string { return chunk(".") }))
 	on(Scenario{Name: "trickle-head", Failure: "timeout", Hangs: true},
 		drip(htmlHead, trickle, func(n int) string { return fmt.Sprintf("X-%d: .\r\n", n) }))
-	on(Scenario{Name: "trickle-gzip", Status: 200, Truncated: "time", Hangs: true},
+	on(Scenario{Name: "trickle-gzip", Status: 200, Truncated: "time", Body: someHTML, Hangs: true},
 		drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), trickle, func(int) string { return string(gzipped(".")) }))
 
 	// Floods of heads.
@@ -57,26 +59,26 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	on(Scenario{Name: "flood-continue", Failure: "protocol"}, drip("", 0, func(int) string { return "HTTP/1.1 100 Continue\r\n\r\n" }))
 	on(Scenario{Name: "flood-name", Failure: "protocol"}, drip("HTTP/1.1 200 OK\r\n", 0, func(int) string { return strings.Repeat("x", 1000) }))
 	on(Scenario{Name: "flood-status", Failure: "protocol"}, drip("HTTP/1.1 200 ", 0, func(int) string { return strings.Repeat("O", 1000) }))
-	on(Scenario{Name: "flood-trailers", Status: 200, Truncated: "disconnect"},
+	on(Scenario{Name: "flood-trailers", Status: 200, Truncated: "disconnect", Body: wholeHTML},
 		drip(htmlHead+"Transfer-Encoding: chunked\r\nTrailer: X\r\n\r\n"+chunk(wholeHTML)+"0\r\n", 0, func(n int) string { return fmt.Sprintf("X-%d: trailing on\r\n", n) }))
-	on(Scenario{Name: "flood-extension", Status: 200, Truncated: "disconnect"},
+	on(Scenario{Name: "flood-extension", Status: 200, Truncated: "disconnect", Body: someHTML},
 		drip(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML)+"5;", 0, func(int) string { return strings.Repeat("e", 1000) }))
-	on(Scenario{Name: "flood-chunks", Status: 200, Truncated: "disconnect"},
+	on(Scenario{Name: "flood-chunks", Status: 200, Truncated: "disconnect", Body: someHTML},
 		drip(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML), 0, func(int) string { return "1;" + strings.Repeat("e", 200) + "\r\n.\r\n" }))
 
 	// Framing that two readers would read as two things.
 	raw("length-twice", "protocol", htmlHead+"Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef")
 	raw("length-plus", "protocol", htmlHead+"Content-Length: +5\r\n\r\nabcde")
-	page("length-and-chunks", 200, "", htmlHead+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(wholeHTML)+"0\r\n\r\n")
+	page("length-and-chunks", "", wholeHTML, htmlHead+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(wholeHTML)+"0\r\n\r\n")
 	raw("coding-of-transfer", "protocol", htmlHead+"Transfer-Encoding: gzip, chunked\r\n\r\n"+chunk(someHTML)+"0\r\n\r\n")
 	raw("chunk-overflow", "protocol", htmlHead+"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc")
-	page("chunk-lies", 200, "disconnect", htmlHead+"Transfer-Encoding: chunked\r\n\r\n7fffffff\r\n"+someHTML)
-	page("version-odd", 200, "", "HTTP/9.9 200 OK\r\nContent-Type: text/html\r\n\r\n"+wholeHTML)
+	page("chunk-lies", "disconnect", someHTML, htmlHead+"Transfer-Encoding: chunked\r\n\r\n7fffffff\r\n"+someHTML)
+	page("version-odd", "", wholeHTML, "HTTP/9.9 200 OK\r\nContent-Type: text/html\r\n\r\n"+wholeHTML)
 	raw("version-none", "protocol", wholeHTML)
 	raw("status-long", "protocol", "HTTP/1.1 20000 OK\r\n\r\n"+wholeHTML)
 	raw("status-negative", "protocol", "HTTP/1.1 -20 OK\r\n\r\n"+wholeHTML)
 	raw("answer-first", "protocol", strings.Repeat("\r\n", 10)+htmlHead+"\r\n"+wholeHTML)
-	page("answer-twice", 200, "", htmlHead+fmt.Sprintf("Content-Length: %d\r\n\r\n%s%sContent-Length: 3\r\n\r\nevil", len(wholeHTML), wholeHTML, htmlHead))
+	page("answer-twice", "", wholeHTML, htmlHead+fmt.Sprintf("Content-Length: %d\r\n\r\n%s%sContent-Length: 3\r\n\r\nevil", len(wholeHTML), wholeHTML, htmlHead))
 
 	// Codings, one over the other.
 	coders := map[string]func(io.Writer) io.WriteCloser{
@@ -107,7 +109,7 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 		})
 		sc := Scenario{Name: name, Truncated: truncated, Failure: failure}
 		if failure == "" {
-			sc.Status = 200
+			sc.Status, sc.Body = 200, wholeHTML+strings.Repeat("\x00", min(size, 1000))
 		}
 		on(sc, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -122,8 +124,8 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	chain("chain-bomb-gzip", "length", "", 16<<20, "gzip", "gzip")
 	chain("chain-bomb-br", "length", "", 16<<20, "gzip", "br")
 	chain("chain-bomb-three", "length", "", 16<<20, "zstd", "gzip", "br")
-	page("coding-unknown", 200, "", htmlHead+"Content-Encoding: klingon\r\n\r\n"+wholeHTML)
-	on(Scenario{Name: "gzip-members", Status: 200, Truncated: "length"}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), 0,
+	page("coding-unknown", "", wholeHTML, htmlHead+"Content-Encoding: klingon\r\n\r\n"+wholeHTML)
+	on(Scenario{Name: "gzip-members", Status: 200, Truncated: "length", Body: someHTML}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), 0,
 		func(int) string { return strings.Repeat(string(gzipped("")), 1000) }))
 	on(Scenario{Name: "gzip-name", Failure: "protocol"}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff", 0,
 		func(int) string { return strings.Repeat("n", 1000) }))
@@ -144,7 +146,7 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	on(Scenario{Name: "redirect-script", Status: 301, Crawl: "redirect-invalid"}, moved("javascript:alert(1)"))
 
 	// Markup.
-	on(Scenario{Name: "attributes", Status: 200, Truncated: "length"}, func(w http.ResponseWriter, r *http.Request) {
+	on(Scenario{Name: "attributes", Status: 200, Truncated: "length", Body: "<!doctype html><title>Attributes</title><p a0=0 a1=1 "}, func(w http.ResponseWriter, r *http.Request) {
 		document("<!doctype html><title>Attributes</title><p ")(w, r)
 		for i := 0; ; i++ {
 			if _, err := fmt.Fprintf(w, "a%d=%d ", i, i); err != nil {
@@ -152,12 +154,12 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 			}
 		}
 	})
-	on(Scenario{Name: "formatting", Status: 200}, document("<!doctype html><title>Formatting</title>"+strings.Repeat("<b><i><p>", 20_000)+"x"))
-	on(Scenario{Name: "tables", Status: 200}, document("<!doctype html><title>Tables</title>"+strings.Repeat("<table><tr><td>", 20_000)+"x"))
-	on(Scenario{Name: "comment", Status: 200}, document("<!doctype html><title>Comment</title><p>Before<!--"+strings.Repeat("-->"[:2]+"x", 200_000)))
-	on(Scenario{Name: "base-inward", Status: 200}, document("<!doctype html><title>Base</title><base href=\"http://169.254.169.254/latest/\"><a href=meta-data>x</a>"))
-	on(Scenario{Name: "refresh-self", Status: 200}, document("<!doctype html><title>Refresh</title><meta http-equiv=refresh content=\"0; url=/\"><p>Again."))
-	on(Scenario{Name: "link-long", Status: 200}, document("<!doctype html><title>Link</title><a href=\"/"+strings.Repeat("x", 500_000)+"\">long</a>"))
+	whole("formatting", "<!doctype html><title>Formatting</title>"+strings.Repeat("<b><i><p>", 20_000)+"x")
+	whole("tables", "<!doctype html><title>Tables</title>"+strings.Repeat("<table><tr><td>", 20_000)+"x")
+	whole("comment", "<!doctype html><title>Comment</title><p>Before<!--"+strings.Repeat("-->"[:2]+"x", 200_000))
+	whole("base-inward", "<!doctype html><title>Base</title><base href=\"http://169.254.169.254/latest/\"><a href=meta-data>x</a>")
+	whole("refresh-self", "<!doctype html><title>Refresh</title><meta http-equiv=refresh content=\"0; url=/\"><p>Again.")
+	whole("link-long", "<!doctype html><title>Link</title><a href=\"/"+strings.Repeat("x", 500_000)+"\">long</a>")
 }
 
 // pause waits, or until the web is closed.
@@ -203,7 +205,7 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 	h2(Scenario{Name: "h2-refused", Failure: "reset"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeRefusedStream) })
 	h2(Scenario{Name: "h2-reset-protocol", Failure: "reset"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeProtocol) })
 	h2(Scenario{Name: "h2-reset", Failure: "protocol"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeInternal) })
-	h2(Scenario{Name: "h2-reset-in-body", Status: 200, Truncated: "disconnect"}, func(f *http2.Framer, id uint32) {
+	h2(Scenario{Name: "h2-reset-in-body", Status: 200, Truncated: "disconnect", Body: someHTML}, func(f *http2.Framer, id uint32) {
 		f.WriteHeaders(answer(id))
 		f.WriteData(id, false, []byte(someHTML))
 		f.WriteRSTStream(id, http2.ErrCodeInternal)
@@ -251,7 +253,7 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 			s.breathe(int(i))
 		}
 	})
-	h2(Scenario{Name: "h2-empty-data", Status: 200, Truncated: "time", Hangs: true}, func(f *http2.Framer, id uint32) {
+	h2(Scenario{Name: "h2-empty-data", Status: 200, Truncated: "time", Body: someHTML, Hangs: true}, func(f *http2.Framer, id uint32) {
 		f.WriteHeaders(answer(id))
 		err := f.WriteData(id, false, []byte(someHTML))
 		for i := 1; err == nil; i++ {
@@ -259,7 +261,7 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 			s.breathe(i)
 		}
 	})
-	h2(Scenario{Name: "h2-endless", Status: 200, Truncated: "time", Hangs: true}, func(f *http2.Framer, id uint32) {
+	h2(Scenario{Name: "h2-endless", Status: 200, Truncated: "time", Body: someHTML, Hangs: true}, func(f *http2.Framer, id uint32) {
 		f.WriteHeaders(answer(id))
 		err := f.WriteData(id, false, []byte(someHTML))
 		for err == nil && s.stopped.Err() == nil {
@@ -267,13 +269,13 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 			s.pause(trickle)
 		}
 	})
-	h2(Scenario{Name: "h2-length", Status: 200, Truncated: "disconnect"}, func(f *http2.Framer, id uint32) {
+	h2(Scenario{Name: "h2-length", Status: 200, Truncated: "disconnect", Body: someHTML}, func(f *http2.Framer, id uint32) {
 		h := answer(id)
 		h.BlockFragment = fields(":status", "200", "content-type", "text/html", "content-length", "100000")
 		f.WriteHeaders(h)
 		f.WriteData(id, true, []byte(someHTML))
 	})
-	h2(Scenario{Name: "h2-trailers", Status: 200}, func(f *http2.Framer, id uint32) {
+	h2(Scenario{Name: "h2-trailers", Status: 200, Body: wholeHTML}, func(f *http2.Framer, id uint32) {
 		f.WriteHeaders(answer(id))
 		f.WriteData(id, false, []byte(wholeHTML))
 		f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields("x-trailer", "1"), EndHeaders: true, EndStream: true})
