@@ -109,6 +109,16 @@ func TestBadWeb(t *testing.T) {
 				if n := s.Hits(sc.Name + ".bad.test/"); strings.HasPrefix(sc.Name, "h2-") && n != 1 {
 					t.Errorf("%d requests arrived, want 1", n)
 				}
+				if sc.Failure != "" || sc.Truncated != "" {
+					// A server that floods is not listened to any longer.
+					for left := 300; s.Open(sc.Name+".bad.test") > 0; left-- {
+						if left == 0 {
+							t.Error("a connection is open after three seconds")
+							break
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+				}
 				if sc.Failure != "" {
 					var why *web.Failure
 					if !errors.As(err, &why) {

@@ -124,7 +124,7 @@ func broke(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
 		strings.HasSuffix(err.Error(), "EOF") || // net/http flattens it: "unexpected EOF", "transport connection broken: EOF"
 		strings.Contains(err.Error(), "server closed") ||
-		strings.Contains(err.Error(), "received GOAWAY")
+		strings.Contains(err.Error(), "GOAWAY")
 }
 
 // asksCertificate tells whether the server ended a handshake as it was given no certificate, or

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -173,7 +174,8 @@ const maxStale = 8
 //
 // In HTTP/2, net/http would send a request again, up to seven times, that the server
 // refused or reset, or answered by GOAWAY. That would pass the gate by, so the request
-// ends with errAgain instead.
+// ends with errAgain instead. It would also keep a connection on which a request was given
+// up, and read on whatever the server sends: such a connection is closed, as in HTTP/1.
 func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Response) (in *http.Response, fresh bool, err error) {
 	request := &http.Request{
 		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
@@ -194,21 +196,17 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	for range maxStale {
 		connected, stale := false, false
 		var second, sent atomic.Bool // HTTP/2 is spoken; the server may have heard the request
+		var over net.Conn
 		within, end := context.WithCancelCause(withSent(ctx, &sent))
 		traced := httptrace.WithClientTrace(within, &httptrace.ClientTrace{
 			GotConn: func(i httptrace.GotConnInfo) {
-				under, ok := ours(i.Conn)
 				if sent.Load() {
 					end(errAgain)
-					if ok { // or it might still be written to
-						under.Close()
-					} else {
-						i.Conn.Close()
-					}
+					cut(i.Conn) // or it might be written to all the same
 					return
 				}
-				connected, stale, fresh = true, false, !i.Reused && !c.blind()
-				if ok && !c.blind() { // else the address is not the server's
+				over, connected, stale, fresh = i.Conn, true, false, !i.Reused && !c.blind()
+				if under, ok := ours(i.Conn); ok && !c.blind() { // else the address is not the server's
 					out.Remote, out.Address = under.to.String(), under.to.Addr().Unmap()
 					if stale = known && network(out.Address) != network(to.addr); stale {
 						under.Close()
@@ -219,6 +217,13 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 			WroteHeaders: func() { sent.Store(second.Load()) },
 		})
 		in, err = transport.RoundTrip(request.WithContext(traced))
+		if second.Load() {
+			if err != nil {
+				cut(over)
+			} else {
+				in.Body = &secondBody{ReadCloser: in.Body, over: over}
+			}
+		}
 		switch {
 		case err == nil:
 			return in, fresh, nil
@@ -248,6 +253,38 @@ type sentKey struct{}
 func isSent(ctx context.Context) bool {
 	sent, ok := ctx.Value(sentKey{}).(*atomic.Bool)
 	return ok && sent.Load()
+}
+
+// secondBody is a body in HTTP/2 whose connection is closed with it, unless it was read to its end.
+type secondBody struct {
+	io.ReadCloser
+	over  net.Conn
+	whole bool
+}
+
+func (b *secondBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.whole = b.whole || err == io.EOF
+	return n, err
+}
+
+func (b *secondBody) Close() error {
+	if !b.whole {
+		cut(b.over)
+	}
+	return b.ReadCloser.Close()
+}
+
+// cut closes the connection below c. TLS would wait for the other side to take its farewell.
+func cut(c net.Conn) {
+	for {
+		t, ok := c.(*tls.Conn)
+		if !ok {
+			c.Close()
+			return
+		}
+		c = t.NetConn()
+	}
 }
 
 func isHTTP2(c net.Conn) bool {

@@ -90,14 +90,14 @@ type Server struct {
 	second    map[string]func(*http2.Framer, uint32) // how hosts answer in HTTP/2; nil = not in HTTP
 
 	mu     sync.Mutex
-	raw    map[net.Conn]bool // connections taken over from net/http
-	hits   map[string]int    // requests by "host/path"
-	strays []string          // addresses dialled outside this web
+	raw    map[net.Conn]string // hosts of the connections taken over from net/http
+	hits   map[string]int      // requests by "host/path"
+	strays []string            // addresses dialled outside this web
 }
 
 // Start opens the web on two free ports of loopback.
 func Start() (*Server, error) {
-	s := &Server{raw: map[net.Conn]bool{}, hits: map[string]int{}}
+	s := &Server{raw: map[net.Conn]string{}, hits: map[string]int{}}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.scenarios, s.sites = s.inventory()
 	s.documents = s.documentList(s.sites)
@@ -325,19 +325,37 @@ func (s *Server) wire(talk func(c *net.TCPConn)) http.HandlerFunc {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		defer c.Close()
-		s.mu.Lock()
-		s.raw[c] = true
-		s.mu.Unlock()
-		defer func() {
-			s.mu.Lock()
-			delete(s.raw, c)
-			s.mu.Unlock()
-		}()
+		defer s.keep(c, r.Host)()
 		if s.stopped.Err() == nil {
 			talk(c.(*net.TCPConn))
 		}
 	}
+}
+
+// keep has Close end a connection that was taken over; the caller calls done.
+func (s *Server) keep(c net.Conn, host string) (done func()) {
+	s.mu.Lock()
+	s.raw[c] = host
+	s.mu.Unlock()
+	return func() {
+		c.Close()
+		s.mu.Lock()
+		delete(s.raw, c)
+		s.mu.Unlock()
+	}
+}
+
+// Open is the number of connections to a host over which it does harm, that the other side
+// has not ended.
+func (s *Server) Open(host string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.raw {
+		if h == host {
+			n++
+		}
+	}
+	return n
 }
 
 // say answers with bytes as they are, then hangs up.
@@ -449,7 +467,7 @@ func (s *Server) certify() (*tls.Config, error) {
 		case "tls-old.bad.test":
 			return old, nil
 		case "tls-silent.bad.test":
-			s.hush(hello.Conn)
+			s.hush(hello.Conn, hello.ServerName)
 		}
 		return nil, nil
 	}
@@ -457,14 +475,9 @@ func (s *Server) certify() (*tls.Config, error) {
 }
 
 // hush waits until the other side has gone, or the web is closed.
-func (s *Server) hush(c net.Conn) {
-	s.mu.Lock()
-	s.raw[c] = true
-	s.mu.Unlock()
+func (s *Server) hush(c net.Conn, host string) {
+	defer s.keep(c, host)()
 	hang(c)
-	s.mu.Lock()
-	delete(s.raw, c)
-	s.mu.Unlock()
 }
 
 // certificate makes a certificate for name, by parent or by itself.

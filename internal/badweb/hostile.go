@@ -298,17 +298,10 @@ func answer(stream uint32) http2.HeadersFrameParam {
 }
 
 // speak has a connection in HTTP/2 misbehave at each request but those for robots.txt, which
-// is not there.
+// is not there. It minds no RST_STREAM: who has had enough ends the connection.
 func (s *Server) speak(c *tls.Conn, talk func(*http2.Framer, uint32)) {
-	defer c.Close()
-	s.mu.Lock()
-	s.raw[c] = true
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.raw, c)
-		s.mu.Unlock()
-	}()
+	host := c.ConnectionState().ServerName
+	defer s.keep(c, host)()
 	if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
 		return
 	}
@@ -334,8 +327,6 @@ func (s *Server) speak(c *tls.Conn, talk func(*http2.Framer, uint32)) {
 				if !h.IsAck() {
 					send = func() { f.WriteSettingsAck() }
 				}
-			case *http2.RSTStreamFrame: // who has had enough begins anew
-				return
 			case *http2.MetaHeadersFrame:
 				id, path := h.StreamID, h.PseudoValue("path")
 				s.mu.Lock()
