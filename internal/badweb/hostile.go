@@ -14,6 +14,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -82,8 +83,9 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 
 	// Codings, one over the other.
 	coders := map[string]func(io.Writer) io.WriteCloser{
-		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
-		"br":   func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, 1) },
+		"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"br":      func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, 1) },
+		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
 		"zstd": func(w io.Writer) io.WriteCloser {
 			z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 			if err != nil {
@@ -117,6 +119,8 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 			w.Write(body())
 		})
 	}
+	chain("deflate", "", "", 1000, "deflate")
+	chain("deflate-bomb", "length", "", 16<<20, "deflate")
 	chain("chain-two", "", "", 1000, "gzip", "br")
 	chain("chain-three", "", "", 1000, "zstd", "gzip", "br")
 	chain("chain-four", "", "protocol", 1000, "gzip", "gzip", "gzip", "gzip")
@@ -127,6 +131,23 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	page("coding-unknown", "", wholeHTML, htmlHead+"Content-Encoding: klingon\r\n\r\n"+wholeHTML)
 	on(Scenario{Name: "gzip-members", Status: 200, Truncated: "length", Body: someHTML}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), 0,
 		func(int) string { return strings.Repeat(string(gzipped("")), 1000) }))
+	// Blocks and frames without an end in which nothing is: RFC 8878, sections 3.1.1.2 and
+	// 3.1.2; RFC 7932, section 9.2.
+	empty := func(name, coding, after, piece string) {
+		var b bytes.Buffer
+		z := coders[coding](&b)
+		io.WriteString(z, someHTML)
+		if f, ok := z.(*brotli.Writer); ok {
+			f.Flush() // the stream goes on
+		} else {
+			z.Close()
+		}
+		on(Scenario{Name: name, Status: 200, Truncated: "length", Body: someHTML}, drip(htmlHead+"Content-Encoding: "+coding+"\r\n\r\n"+b.String()+after, 0,
+			func(int) string { return strings.Repeat(piece, 1000) }))
+	}
+	empty("zstd-blocks", "zstd", "\x28\xb5\x2f\xfd\x00\x00", "\x00\x00\x00")
+	empty("zstd-frames", "zstd", "", "\x50\x2a\x4d\x18\x00\x00\x00\x00")
+	empty("br-blocks", "br", "", "\x06")
 	on(Scenario{Name: "gzip-name", Failure: "protocol"}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff", 0,
 		func(int) string { return strings.Repeat("n", 1000) }))
 	raw("zstd-window", "protocol", htmlHead+"Content-Encoding: zstd\r\n\r\n\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00")
@@ -143,6 +164,7 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 			moved("http://user:secret@redirect-credentials.bad.test/there")(w, r)
 		})
 	on(Scenario{Name: "redirect-file", Status: 301, Crawl: "redirect-invalid"}, moved("file:///etc/passwd"))
+	on(Scenario{Name: "redirect-data", Status: 301, Crawl: "redirect-invalid"}, moved("data:text/html,<p>here"))
 	on(Scenario{Name: "redirect-script", Status: 301, Crawl: "redirect-invalid"}, moved("javascript:alert(1)"))
 
 	// Markup.
@@ -159,6 +181,10 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	whole("comment", "<!doctype html><title>Comment</title><p>Before<!--"+strings.Repeat("-->"[:2]+"x", 200_000))
 	whole("base-inward", "<!doctype html><title>Base</title><base href=\"http://169.254.169.254/latest/\"><a href=meta-data>x</a>")
 	whole("refresh-self", "<!doctype html><title>Refresh</title><meta http-equiv=refresh content=\"0; url=/\"><p>Again.")
+	on(Scenario{Name: "refresh-header", Status: 200, Body: wholeHTML}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Refresh", "0; url=/")
+		document(wholeHTML)(w, r)
+	})
 	whole("link-long", "<!doctype html><title>Link</title><a href=\"/"+strings.Repeat("x", 500_000)+"\">long</a>")
 }
 
@@ -191,6 +217,10 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 		on(Scenario{Name: name, Failure: "tls"})
 	}
 	on(Scenario{Name: "tls-silent", Failure: "connect", Hangs: true})
+	on(Scenario{Name: "tls-trickle", Failure: "connect", Hangs: true})
+	on(Scenario{Name: "tls-maze", Failure: "tls"})
+	on(Scenario{Name: "tls-long-chain", Status: 200, Body: wholeHTML})
+	on(Scenario{Name: "tls-names", Status: 200, Body: wholeHTML})
 	s.second = map[string]func(*http2.Framer, uint32){}
 	h2 := func(sc Scenario, talk func(f *http2.Framer, id uint32)) {
 		on(sc)
@@ -269,6 +299,37 @@ func (s *Server) secure(add func(Scenario), host func(name string, page, robots 
 			s.pause(trickle)
 		}
 	})
+	h2(Scenario{Name: "h2-no-streams", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) {})
+	h2(Scenario{Name: "h2-hints", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		h := answer(id)
+		h.BlockFragment = fields(":status", "103", "link", "</a>; rel=preload")
+		for f.WriteHeaders(h) == nil {
+		}
+	})
+	h2(Scenario{Name: "h2-endless-trailers", Status: 200, Truncated: "disconnect", Body: wholeHTML}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(answer(id))
+		f.WriteData(id, false, []byte(wholeHTML))
+		err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields("x-trailer", "1"), EndStream: true})
+		for err == nil {
+			err = f.WriteContinuation(id, false, fields("x-more", strings.Repeat("x", 1000)))
+		}
+	})
+	h2(Scenario{Name: "h2-indexed", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		// A field of 3 kB is put into the table of fields, and named 10,000 times by a byte
+		// each: index 62 is the newest, RFC 7541, section 2.3.3.
+		h := answer(id)
+		h.BlockFragment = slices.Concat(fields(":status", "200", "x-bomb", strings.Repeat("x", 3000)), bytes.Repeat([]byte{0x80 | 62}, 10_000))
+		f.WriteHeaders(h)
+	})
+	h2(Scenario{Name: "h2-empty-continuation", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) {
+		h := answer(id)
+		h.EndHeaders = false
+		err := f.WriteHeaders(h)
+		for i := 1; err == nil; i++ {
+			err = f.WriteContinuation(id, false, nil)
+			s.breathe(i)
+		}
+	})
 	h2(Scenario{Name: "h2-length", Status: 200, Truncated: "disconnect", Body: someHTML}, func(f *http2.Framer, id uint32) {
 		h := answer(id)
 		h.BlockFragment = fields(":status", "200", "content-type", "text/html", "content-length", "100000")
@@ -308,7 +369,11 @@ func (s *Server) speak(c *tls.Conn, talk func(*http2.Framer, uint32)) {
 	f := http2.NewFramer(c, c)
 	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	f.AllowIllegalWrites = true
-	if f.WriteSettings() != nil {
+	var settings []http2.Setting
+	if host == "h2-no-streams.bad.test" {
+		settings = []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 0}}
+	}
+	if f.WriteSettings(settings...) != nil {
 		return
 	}
 	// What is to be sent is said by who reads; what comes while a flood is sent is passed over.

@@ -219,6 +219,16 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	huge := text(disallow + strings.Repeat("# a comment that goes on\n", hugeRobo/25) + "User-agent: *\nDisallow: /\n")
 	robot("robots-huge", "/yes", "", huge)
 	robot("robots-huge", "/no", "robots", huge)
+	coded := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		text(string(gzipped(disallow)))(w, r)
+		member := gzipped(strings.Repeat("\x00", 1<<20))
+		for range hugeRobo >> 20 {
+			w.Write(member)
+		}
+	}
+	robot("robots-bomb", "/yes", "", coded)
+	robot("robots-bomb", "/no", "robots", coded)
 	robot("robots-html", "/no", "", document("<!doctype html><title>Not found</title><p>Disallow: /no, they said."))
 	robot("robots-404", "/no", "", nil)
 	robot("robots-503", "/yes", "robots-unknown", status(503))
