@@ -126,6 +126,10 @@ func TestBadWeb(t *testing.T) {
 	how, err := c.Run(ctx)
 	most := peak()
 	if err != nil || how != event.Stopped || len(awaited) > 0 {
+		for u := range awaited {
+			page := u[:strings.LastIndex(u, "/")+1] // which leads to it
+			t.Logf("%s: %v, waits for %q", page, got[page], waits[page])
+		}
 		t.Fatalf("ended %q after %d pages: %v; nothing was heard of %v", how, pages, err, awaited)
 	}
 	for _, s := range bad.Scenarios() {

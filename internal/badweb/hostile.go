@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/net/http2"
@@ -83,7 +82,7 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 
 	// Codings, one over the other.
 	coders := map[string]func(io.Writer) io.WriteCloser{
-		"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"gzip":    newGzip,
 		"br":      func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, 1) },
 		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
 		"zstd": func(w io.Writer) io.WriteCloser {
@@ -96,14 +95,19 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	}
 	chain := func(name, truncated, failure string, size int, codings ...string) {
 		body := sync.OnceValue(func() []byte {
-			b := append([]byte(wholeHTML), make([]byte, size)...)
-			if truncated != "" {
-				b = append(b, noise()...)
-			}
-			for _, c := range codings {
+			var b []byte
+			for i, c := range codings {
 				var out bytes.Buffer
 				z := coders[c](&out)
-				z.Write(b)
+				if z.Write(b); i == 0 {
+					io.WriteString(z, wholeHTML)
+					for left := size; left > 0; left -= len(mebibyte) {
+						z.Write(mebibyte[:min(left, len(mebibyte))])
+					}
+					if truncated != "" {
+						z.Write(noise())
+					}
+				}
 				z.Close()
 				b = out.Bytes()
 			}
@@ -129,8 +133,9 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	chain("chain-bomb-br", "length", "", 16<<20, "gzip", "br")
 	chain("chain-bomb-three", "length", "", 16<<20, "zstd", "gzip", "br")
 	page("coding-unknown", "", wholeHTML, htmlHead+"Content-Encoding: klingon\r\n\r\n"+wholeHTML)
+	members := strings.Repeat(string(gzipped("")), 1000)
 	on(Scenario{Name: "gzip-members", Status: 200, Truncated: "length", Body: someHTML}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), 0,
-		func(int) string { return strings.Repeat(string(gzipped("")), 1000) }))
+		func(int) string { return members }))
 	// Blocks and frames without an end in which nothing is: RFC 8878, sections 3.1.1.2 and
 	// 3.1.2; RFC 7932, section 9.2.
 	empty := func(name, coding, after, piece string) {

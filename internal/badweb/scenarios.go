@@ -86,9 +86,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "no-content", Status: 204, Crawl: "empty"}, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) })
 
 	// Content codings.
-	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length", Body: zeros}, bomb("gzip", 10<<10, func(w io.Writer) io.WriteCloser {
-		return gzip.NewWriter(w)
-	}))
+	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length", Body: zeros}, bomb("gzip", 10<<10, newGzip))
 	on(Scenario{Name: "zstd-bomb", Status: 200, Truncated: "length", Body: zeros}, bomb("zstd", 10<<10, func(w io.Writer) io.WriteCloser {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
@@ -222,7 +220,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	coded := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		text(string(gzipped(disallow)))(w, r)
-		member := gzipped(strings.Repeat("\x00", 1<<20))
+		member := gzipped(string(mebibyte))
 		for range hugeRobo >> 20 {
 			w.Write(member)
 		}
@@ -299,7 +297,7 @@ func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) htt
 		var b bytes.Buffer
 		z := encode(&b)
 		for range max(1, bigMember/members>>20) {
-			z.Write(make([]byte, 1<<20))
+			z.Write(mebibyte)
 		}
 		if members == 1 {
 			z.Write(noise())
@@ -317,6 +315,9 @@ func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) htt
 		}
 	}
 }
+
+// mebibyte is a part of many a bomb.
+var mebibyte = make([]byte, 1<<20)
 
 // noise is what no coding makes shorter. It is the end of bombs that are small without it: who
 // receives much of such a bomb did not stop where enough was decoded.
@@ -368,8 +369,25 @@ func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
 func gzipped(s string) []byte {
 	var b strings.Builder
-	z := gzip.NewWriter(&b)
+	z := newGzip(&b)
 	io.WriteString(z, s)
 	z.Close()
 	return []byte(b.String())
+}
+
+// gzips keeps writers for reuse: one takes a megabyte.
+var gzips = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+type gzipWriter struct{ *gzip.Writer }
+
+func newGzip(w io.Writer) io.WriteCloser {
+	z := gzips.Get().(*gzip.Writer)
+	z.Reset(w)
+	return gzipWriter{z}
+}
+
+func (z gzipWriter) Close() error {
+	err := z.Writer.Close()
+	gzips.Put(z.Writer)
+	return err
 }
