@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -466,9 +468,21 @@ func TestConnected(t *testing.T) {
 
 func TestHTTP2(t *testing.T) {
 	s := badWeb(t)
-	r, err := through(t, s, nil).Fetch(context.Background(), address(t, "https://tls-fine.bad.test/"))
-	if err != nil || r.Proto != "HTTP/2.0" || r.Remote == "" {
-		t.Fatalf("%+v, %v", r, err)
+	var made atomic.Int32
+	f := through(t, s, func(o *fetch.Options) {
+		o.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+			made.Add(1)
+			return s.Connect(ctx, network, address)
+		}
+	})
+	for range 2 {
+		r, err := f.Fetch(context.Background(), address(t, "https://tls-fine.bad.test/"))
+		if err != nil || r.Proto != "HTTP/2.0" || r.Remote == "" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		checkHeads(t, r)
 	}
-	checkHeads(t, r)
+	if n := made.Load(); n != 1 {
+		t.Errorf("%d connections for three requests", n)
+	}
 }
