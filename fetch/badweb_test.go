@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +64,7 @@ func address(t testing.TB, s string) web.URL {
 // Every misbehaviour comes to the outcome its scenario states, within bounds.
 func TestBadWeb(t *testing.T) {
 	const limit = 1 << 20
+	const bound = 15 * time.Second // for one misbehaviour, all being asked at the same time
 	s := badWeb(t)
 	temporary := map[web.Reason]bool{
 		web.ReasonTimeout: true, web.ReasonReset: true, web.ReasonConnect: true, web.ReasonRobotsMissing: true,
@@ -82,15 +85,21 @@ func TestBadWeb(t *testing.T) {
 	}
 	// What hangs is waited for side by side, by as many goroutines.
 	type answer struct {
-		r   *web.Response
-		err error
+		r    *web.Response
+		err  error
+		took time.Duration
+	}
+	timed := func(ask func() (*web.Response, error)) answer {
+		began := time.Now()
+		r, err := ask()
+		return answer{r, err, time.Since(began)}
 	}
 	waited := map[string]chan answer{}
 	var waiting sync.WaitGroup
 	for _, sc := range s.Scenarios() {
 		if sc.Hangs {
 			ask, c := fetched(sc), make(chan answer, 1)
-			waiting.Go(func() { r, err := ask(); c <- answer{r, err} })
+			waiting.Go(func() { c <- timed(ask) })
 			waited[sc.Name] = c
 		}
 	}
@@ -103,9 +112,25 @@ func TestBadWeb(t *testing.T) {
 				if sc.Hangs {
 					a = <-waited[sc.Name]
 				} else {
-					a.r, a.err = fetched(sc)()
+					a = timed(fetched(sc))
 				}
 				r, err := a.r, a.err
+				if a.took > bound {
+					t.Errorf("took %v, more than %v", a.took, bound)
+				}
+				if n := s.Hits(sc.Name + ".bad.test/"); strings.HasPrefix(sc.Name, "h2-") && n != 1 {
+					t.Errorf("%d requests arrived, want 1", n)
+				}
+				if (sc.Failure != "" || sc.Truncated != "") && sc.Name != "h2-no-streams" { // which leaves one that is idle
+					// A server that floods is not listened to any longer.
+					for left := 300; s.Open(sc.Name+".bad.test") > 0; left-- {
+						if left == 0 {
+							t.Errorf("%d connections are open after three seconds", s.Open(sc.Name+".bad.test"))
+							break
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+				}
 				if sc.Failure != "" {
 					var why *web.Failure
 					if !errors.As(err, &why) {
@@ -129,6 +154,9 @@ func TestBadWeb(t *testing.T) {
 				if r.Status != sc.Status || r.Truncated != sc.Truncated || r.Location.String() != sc.Location {
 					t.Errorf("status %d truncated %q location %q, want %d %q %q",
 						r.Status, r.Truncated, r.Location, sc.Status, sc.Truncated, sc.Location)
+				}
+				if body := string(r.Body); sc.Truncated != "" && !strings.HasPrefix(body, sc.Body) || sc.Truncated == "" && (sc.Body != "" || sc.Crawl == "empty") && body != sc.Body {
+					t.Errorf("body %.200q of %d bytes, want %.200q of %d", body, len(body), sc.Body, len(sc.Body))
 				}
 				if len(r.Raw) > limit || len(r.Body) > limit {
 					t.Errorf("%d raw and %d decoded bytes: beyond the cap", len(r.Raw), len(r.Body))
@@ -440,9 +468,21 @@ func TestConnected(t *testing.T) {
 
 func TestHTTP2(t *testing.T) {
 	s := badWeb(t)
-	r, err := through(t, s, nil).Fetch(context.Background(), address(t, "https://tls-fine.bad.test/"))
-	if err != nil || r.Proto != "HTTP/2.0" || r.Remote == "" {
-		t.Fatalf("%+v, %v", r, err)
+	var made atomic.Int32
+	f := through(t, s, func(o *fetch.Options) {
+		o.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+			made.Add(1)
+			return s.Connect(ctx, network, address)
+		}
+	})
+	for range 2 {
+		r, err := f.Fetch(context.Background(), address(t, "https://tls-fine.bad.test/"))
+		if err != nil || r.Proto != "HTTP/2.0" || r.Remote == "" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		checkHeads(t, r)
 	}
-	checkHeads(t, r)
+	if n := made.Load(); n != 1 {
+		t.Errorf("%d connections for three requests", n)
+	}
 }

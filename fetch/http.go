@@ -3,12 +3,16 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -167,6 +171,11 @@ const maxStale = 8
 // The gate has let the request through to one address. A connection that is open
 // still may lead to another one of the host's, where the delay may not be over:
 // it is closed, and the request sent over another.
+//
+// In HTTP/2, net/http would send a request again, up to seven times, that the server
+// refused or reset, or answered by GOAWAY. That would pass the gate by, so the request
+// ends with errAgain instead. It would also keep a connection on which a request was given
+// up, and read on whatever the server sends: such a connection is closed, as in HTTP/1.
 func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Response) (in *http.Response, fresh bool, err error) {
 	request := &http.Request{
 		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
@@ -186,21 +195,40 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	to, known := targetOf(ctx)
 	for range maxStale {
 		connected, stale := false, false
-		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-			connected, stale, fresh = true, false, !i.Reused && !c.blind()
-			under, ok := ours(i.Conn)
-			if !ok || c.blind() { // the address is not the server's
-				return
-			}
-			out.Remote, out.Address = under.to.String(), under.to.Addr().Unmap()
-			if stale = known && network(out.Address) != network(to.addr); stale {
-				under.Close()
-			}
-		}})
+		var second, sent atomic.Bool // HTTP/2 is spoken; the server may have heard the request
+		var over net.Conn
+		within, end := context.WithCancelCause(withSent(ctx, &sent))
+		traced := httptrace.WithClientTrace(within, &httptrace.ClientTrace{
+			GotConn: func(i httptrace.GotConnInfo) {
+				if sent.Load() {
+					end(errAgain)
+					cut(i.Conn) // or it might be written to all the same
+					return
+				}
+				over, connected, stale, fresh = i.Conn, true, false, !i.Reused && !c.blind()
+				if under, ok := ours(i.Conn); ok && !c.blind() { // else the address is not the server's
+					out.Remote, out.Address = under.to.String(), under.to.Addr().Unmap()
+					if stale = known && network(out.Address) != network(to.addr); stale {
+						under.Close()
+					}
+				}
+				second.Store(!stale && isHTTP2(i.Conn))
+			},
+			WroteHeaders: func() { sent.Store(second.Load()) },
+		})
 		in, err = transport.RoundTrip(request.WithContext(traced))
+		if second.Load() {
+			if err != nil {
+				cut(over)
+			} else {
+				in.Body = &secondBody{ReadCloser: in.Body, over: over}
+			}
+		}
 		switch {
 		case err == nil:
 			return in, fresh, nil
+		case context.Cause(within) == errAgain:
+			err = errAgain
 		case stale && ctx.Err() == nil:
 			continue
 		case !connected:
@@ -209,6 +237,59 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 		return nil, fresh, err
 	}
 	return nil, false, fmt.Errorf("%w: the connections to %s lead elsewhere than to %s", errNoConnection, u.Host(), to.addr)
+}
+
+// errAgain ends a request that net/http is about to send a second time.
+var errAgain = errors.New("the server refused the request, or ended it before an answer")
+
+// withSent has dial make no connection once sent is set.
+func withSent(ctx context.Context, sent *atomic.Bool) context.Context {
+	return context.WithValue(ctx, sentKey{}, sent)
+}
+
+type sentKey struct{}
+
+// isSent tells whether the request of ctx was sent in HTTP/2.
+func isSent(ctx context.Context) bool {
+	sent, ok := ctx.Value(sentKey{}).(*atomic.Bool)
+	return ok && sent.Load()
+}
+
+// secondBody is a body in HTTP/2 whose connection is closed with it, unless it was read to its end.
+type secondBody struct {
+	io.ReadCloser
+	over  net.Conn
+	whole bool
+}
+
+func (b *secondBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.whole = b.whole || err == io.EOF
+	return n, err
+}
+
+func (b *secondBody) Close() error {
+	if !b.whole {
+		cut(b.over)
+	}
+	return b.ReadCloser.Close()
+}
+
+// cut closes the connection below c. TLS would wait for the other side to take its farewell.
+func cut(c net.Conn) {
+	for {
+		t, ok := c.(*tls.Conn)
+		if !ok {
+			c.Close()
+			return
+		}
+		c = t.NetConn()
+	}
+}
+
+func isHTTP2(c net.Conn) bool {
+	t, ok := c.(*tls.Conn)
+	return ok && t.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // requestURL is u for net/http, whose own parser knows fewer addresses than

@@ -135,6 +135,9 @@ func (w *wire) close() {
 // the first address of the name that lets it. Each has its fair share of the
 // time left, so that a silent one does not use up what another needs.
 func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if isSent(ctx) {
+		return nil, errAgain
+	}
 	ctx, cancel := context.WithTimeout(ctx, w.options.Timeout)
 	defer cancel()
 	host, port, err := net.SplitHostPort(address)

@@ -48,6 +48,8 @@ type Scenario struct {
 	Status    int
 	Truncated string // "" | "length" | "time" | "disconnect"
 	Location  string
+	// Body is that of the response, or how it begins where Truncated is set; "" for any.
+	Body string
 	// Failure is why there is no response, "" when there is one.
 	Failure string
 	// Crawl is what a crawl says of URL: "" for a page, else its reason.
@@ -88,14 +90,14 @@ type Server struct {
 	second    map[string]func(*http2.Framer, uint32) // how hosts answer in HTTP/2; nil = not in HTTP
 
 	mu     sync.Mutex
-	raw    map[net.Conn]bool // connections taken over from net/http
-	hits   map[string]int    // requests by "host/path"
-	strays []string          // addresses dialled outside this web
+	raw    map[net.Conn]string // hosts of the connections taken over from net/http
+	hits   map[string]int      // requests by "host/path"
+	strays []string            // addresses dialled outside this web
 }
 
 // Start opens the web on two free ports of loopback.
 func Start() (*Server, error) {
-	s := &Server{raw: map[net.Conn]bool{}, hits: map[string]int{}}
+	s := &Server{raw: map[net.Conn]string{}, hits: map[string]int{}}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.scenarios, s.sites = s.inventory()
 	s.documents = s.documentList(s.sites)
@@ -323,19 +325,37 @@ func (s *Server) wire(talk func(c *net.TCPConn)) http.HandlerFunc {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		defer c.Close()
-		s.mu.Lock()
-		s.raw[c] = true
-		s.mu.Unlock()
-		defer func() {
-			s.mu.Lock()
-			delete(s.raw, c)
-			s.mu.Unlock()
-		}()
+		defer s.keep(c, r.Host)()
 		if s.stopped.Err() == nil {
 			talk(c.(*net.TCPConn))
 		}
 	}
+}
+
+// keep has Close end a connection that was taken over; the caller calls done.
+func (s *Server) keep(c net.Conn, host string) (done func()) {
+	s.mu.Lock()
+	s.raw[c] = host
+	s.mu.Unlock()
+	return func() {
+		c.Close()
+		s.mu.Lock()
+		delete(s.raw, c)
+		s.mu.Unlock()
+	}
+}
+
+// Open is the number of connections to a host over which it does harm, that the other side
+// has not ended.
+func (s *Server) Open(host string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.raw {
+		if h == host {
+			n++
+		}
+	}
+	return n
 }
 
 // say answers with bytes as they are, then hangs up.
@@ -407,11 +427,8 @@ func (s *Server) certify() (*tls.Config, error) {
 		"tls-expired":    func(c *x509.Certificate) { c.NotBefore, c.NotAfter = c.NotBefore.AddDate(-1, 0, 0), c.NotBefore },
 		"tls-early":      func(c *x509.Certificate) { c.NotBefore, c.NotAfter = c.NotAfter, c.NotAfter.AddDate(1, 0, 0) },
 		"tls-wrong-name": func(c *x509.Certificate) { c.DNSNames = []string{"elsewhere.test"} },
-		"tls-many-names": func(c *x509.Certificate) {
-			for i := range 20_000 {
-				c.DNSNames = append(c.DNSNames, fmt.Sprintf("name-%d.bad.test", i))
-			}
-		},
+		"tls-many-names": func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, names(20_000)...) },
+		"tls-names":      func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, names(5000)...) }, // as many as fit
 	} {
 		if odd[name+".bad.test"], err = signed(name+".bad.test", change); err != nil {
 			return nil, err
@@ -428,6 +445,12 @@ func (s *Server) certify() (*tls.Config, error) {
 		endless.Certificate = append(endless.Certificate, ca.Raw)
 	}
 	odd["tls-endless-chain.bad.test"] = &endless
+	if odd["tls-long-chain.bad.test"], err = longChain(ca, caKey, "tls-long-chain.bad.test"); err != nil {
+		return nil, err
+	}
+	if odd["tls-maze.bad.test"], err = maze("tls-maze.bad.test"); err != nil {
+		return nil, err
+	}
 	secure := &tls.Config{
 		NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -447,7 +470,9 @@ func (s *Server) certify() (*tls.Config, error) {
 		case "tls-old.bad.test":
 			return old, nil
 		case "tls-silent.bad.test":
-			s.hush(hello.Conn)
+			s.hush(hello.Conn, hello.ServerName)
+		case "tls-trickle.bad.test":
+			s.tricklingHello(hello.Conn, hello.ServerName)
 		}
 		return nil, nil
 	}
@@ -455,14 +480,76 @@ func (s *Server) certify() (*tls.Config, error) {
 }
 
 // hush waits until the other side has gone, or the web is closed.
-func (s *Server) hush(c net.Conn) {
-	s.mu.Lock()
-	s.raw[c] = true
-	s.mu.Unlock()
+func (s *Server) hush(c net.Conn, host string) {
+	defer s.keep(c, host)()
 	hang(c)
-	s.mu.Lock()
-	delete(s.raw, c)
-	s.mu.Unlock()
+}
+
+// tricklingHello begins the answer of a handshake, and goes on by a byte at a time.
+func (s *Server) tricklingHello(c net.Conn, host string) {
+	defer s.keep(c, host)()
+	// A record of 16 kB with a ServerHello in it: RFC 8446, sections 4 and 5.1.
+	_, err := io.WriteString(c, "\x16\x03\x03\x40\x00\x02\x00\x3f\xfc\x03\x03")
+	for err == nil && s.stopped.Err() == nil {
+		s.pause(trickle)
+		_, err = c.Write([]byte{0})
+	}
+}
+
+// names are n names of hosts.
+func names(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("name-%d.bad.test", i))
+	}
+	return list
+}
+
+// between is how many authorities stand between the first and a host in long chains.
+const between = 60
+
+// longChain makes a certificate for name by the last of a line of authorities, each of
+// which is signed by the one before.
+func longChain(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name string) (*tls.Certificate, error) {
+	var line [][]byte
+	for i := range between {
+		c, key, err := certificateBy(parent, parentKey, fmt.Sprintf("authority %d", i), func(c *x509.Certificate) { c.IsCA, c.DNSNames = true, nil })
+		if err != nil {
+			return nil, err
+		}
+		line = append(line, c.Raw)
+		parent, parentKey = c, key
+	}
+	c, key, err := certificate(parent, parentKey, name)
+	if err != nil {
+		return nil, err
+	}
+	line = append(line, c.Raw)
+	slices.Reverse(line)
+	return &tls.Certificate{Certificate: line, PrivateKey: key}, nil
+}
+
+// maze makes a certificate for name by an authority that nobody knows and that has many
+// certificates, any of which may have signed any other: who follows every way never ends.
+func maze(name string) (*tls.Certificate, error) {
+	root, key, err := certificate(nil, nil, "maze")
+	if err != nil {
+		return nil, err
+	}
+	c, own, err := certificate(root, key, name)
+	if err != nil {
+		return nil, err
+	}
+	all := [][]byte{c.Raw}
+	for i := range between {
+		draft := *root
+		draft.SerialNumber, draft.DNSNames = big.NewInt(int64(i)+2), names(i + 1)[i:] // or they would count as the same
+		der, err := x509.CreateCertificate(rand.Reader, &draft, root, &key.PublicKey, key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, der)
+	}
+	return &tls.Certificate{Certificate: all, PrivateKey: own}, nil
 }
 
 // certificate makes a certificate for name, by parent or by itself.

@@ -24,6 +24,7 @@ const (
 	// crowd begins the names of hosts that share one address.
 	crowd = "crowd-"
 
+	zeros     = "\x00\x00\x00\x00\x00\x00\x00\x00" // how bombs begin
 	metadata  = "http://169.254.169.254/latest/meta-data/"
 	bigMember = 12 << 20 // decoded bytes of a bomb in one piece
 	hugeRobo  = 10 << 20 // bytes of a huge robots.txt
@@ -49,11 +50,15 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 		host(sc.Name, page, nil)
 		add(sc)
 	}
+	// page adds a whole page.
+	page := func(name, body string) {
+		on(Scenario{Name: name, Status: 200, Body: body}, document(body))
+	}
 
 	// Bodies.
-	on(Scenario{Name: "fine", Status: 200}, document(wholeHTML))
-	on(Scenario{Name: "endless-body", Status: 200, Truncated: "length"}, endless)
-	on(Scenario{Name: "stalled-body", Status: 200, Truncated: "time", Hangs: true}, func(w http.ResponseWriter, r *http.Request) {
+	page("fine", wholeHTML)
+	on(Scenario{Name: "endless-body", Status: 200, Truncated: "length", Body: "and so on and so on "}, endless)
+	on(Scenario{Name: "stalled-body", Status: 200, Truncated: "time", Body: someHTML, Hangs: true}, func(w http.ResponseWriter, r *http.Request) {
 		document(someHTML)(w, r)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -63,17 +68,17 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
-	on(Scenario{Name: "length-too-long", Status: 200, Truncated: "disconnect"},
+	on(Scenario{Name: "length-too-long", Status: 200, Truncated: "disconnect", Body: someHTML},
 		s.say(htmlHead+"Content-Length: 100000\r\n\r\n"+someHTML))
-	on(Scenario{Name: "length-too-short", Status: 200},
+	on(Scenario{Name: "length-too-short", Status: 200, Body: wholeHTML},
 		s.say(htmlHead+"Connection: close\r\nContent-Length: "+strconv.Itoa(len(wholeHTML))+"\r\n\r\n"+wholeHTML+"<p>And more than announced."))
 	on(Scenario{Name: "length-absurd", Failure: "protocol"}, s.say(htmlHead+"Content-Length: minus one\r\n\r\n"+someHTML))
-	on(Scenario{Name: "chunks-broken", Status: 200, Truncated: "disconnect"},
+	on(Scenario{Name: "chunks-broken", Status: 200, Truncated: "disconnect", Body: someHTML},
 		s.say(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML)+"zz\r\nnot a chunk"))
-	on(Scenario{Name: "chunks-cut", Status: 200, Truncated: "disconnect"},
+	on(Scenario{Name: "chunks-cut", Status: 200, Truncated: "disconnect", Body: someHTML},
 		s.say(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML)))
 	on(Scenario{Name: "chunks-none", Failure: "protocol"}, s.say(htmlHead+"Transfer-Encoding: chunked\r\n\r\nzz\r\n"))
-	on(Scenario{Name: "reset-in-body", Status: 200, Truncated: "disconnect"}, s.wire(func(c *net.TCPConn) {
+	on(Scenario{Name: "reset-in-body", Status: 200, Truncated: "disconnect", Body: someHTML}, s.wire(func(c *net.TCPConn) {
 		io.WriteString(c, htmlHead+"Content-Length: 100000\r\n\r\n"+someHTML)
 		reset(c)
 	}))
@@ -81,33 +86,32 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "no-content", Status: 204, Crawl: "empty"}, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) })
 
 	// Content codings.
-	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length"}, bomb("gzip", 10<<10, func(w io.Writer) io.WriteCloser {
-		return gzip.NewWriter(w)
-	}))
-	on(Scenario{Name: "zstd-bomb", Status: 200, Truncated: "length"}, bomb("zstd", 10<<10, func(w io.Writer) io.WriteCloser {
+	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length", Body: zeros}, bomb("gzip", 10<<10, newGzip))
+	on(Scenario{Name: "zstd-bomb", Status: 200, Truncated: "length", Body: zeros}, bomb("zstd", 10<<10, func(w io.Writer) io.WriteCloser {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			panic(err)
 		}
 		return z
 	}))
-	on(Scenario{Name: "br-bomb", Status: 200, Truncated: "length"}, bomb("br", 1, func(w io.Writer) io.WriteCloser {
+	on(Scenario{Name: "br-bomb", Status: 200, Truncated: "length", Body: zeros}, bomb("br", 1, func(w io.Writer) io.WriteCloser {
 		return brotli.NewWriterLevel(w, 1)
 	}))
 	on(Scenario{Name: "gzip-not", Failure: "protocol"}, s.say(htmlHead+"Content-Encoding: gzip\r\n\r\n"+wholeHTML))
 	half := string(gzipped(strings.Repeat(wholeHTML, 100)))
-	on(Scenario{Name: "gzip-cut", Status: 200, Truncated: "disconnect"}, s.say(fmt.Sprintf(
+	on(Scenario{Name: "gzip-cut", Status: 200, Truncated: "disconnect", Body: wholeHTML}, s.say(fmt.Sprintf(
 		"%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", htmlHead, len(half)-12, half[:len(half)-12])))
 
-	// Characters and markup.
-	on(Scenario{Name: "charset-wrong", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"+
-		"<!doctype html><meta charset=iso-8859-2><title>caf\xe9</title><p>Gar\xe7on, l'addition!"))
-	on(Scenario{Name: "charset-unknown", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=klingon-8\r\n\r\n"+wholeHTML))
-	on(Scenario{Name: "charset-absent", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"+
-		"<!doctype html><title>caf\xe9</title><p>Gar\xe7on, l'addition!"))
-	on(Scenario{Name: "nul-bytes", Status: 200}, document("<!doctype html>\x00<title>A\x00B</title><p>\x00\x00<a href=\"/\x00x\">link\x00</a>"))
-	on(Scenario{Name: "nested", Status: 200}, document("<!doctype html><title>Deep</title>"+strings.Repeat("<div>", 100_000)+"deep down"))
-	on(Scenario{Name: "million-links", Status: 200, Truncated: "length"}, func(w http.ResponseWriter, r *http.Request) {
+	// Characters and markup. Bytes stay as they are: it is the parser that decodes characters.
+	characters := func(name, contentType, body string) {
+		on(Scenario{Name: name, Status: 200, Body: body}, s.say("HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\n\r\n"+body))
+	}
+	characters("charset-wrong", "text/html; charset=utf-8", "<!doctype html><meta charset=iso-8859-2><title>caf\xe9</title><p>Gar\xe7on, l'addition!")
+	characters("charset-unknown", "text/html; charset=klingon-8", wholeHTML)
+	characters("charset-absent", "text/html", "<!doctype html><title>caf\xe9</title><p>Gar\xe7on, l'addition!")
+	page("nul-bytes", "<!doctype html>\x00<title>A\x00B</title><p>\x00\x00<a href=\"/\x00x\">link\x00</a>")
+	page("nested", "<!doctype html><title>Deep</title>"+strings.Repeat("<div>", 100_000)+"deep down")
+	on(Scenario{Name: "million-links", Status: 200, Truncated: "length", Body: "<!doctype html><title>A million links</title>\n<a href=0>0</a>\n<a href=1>1</a>\n"}, func(w http.ResponseWriter, r *http.Request) {
 		document("<!doctype html><title>A million links</title>\n")(w, r)
 		var line []byte
 		for i := range int64(1_000_000) {
@@ -118,7 +122,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 			}
 		}
 	})
-	on(Scenario{Name: "type-absent", Status: 200}, func(w http.ResponseWriter, r *http.Request) {
+	on(Scenario{Name: "type-absent", Status: 200, Body: wholeHTML}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Content-Type"] = nil
 		io.WriteString(w, wholeHTML)
 	})
@@ -172,7 +176,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	// Connections.
 	add(Scenario{Name: "connect-refused", Failure: "connect"})
 	add(Scenario{Name: "connect-silent", Failure: "connect", Hangs: true})
-	on(Scenario{Name: "tls-fine", URL: "https://tls-fine.bad.test/", Status: 200}, document(wholeHTML))
+	on(Scenario{Name: "tls-fine", URL: "https://tls-fine.bad.test/", Status: 200, Body: wholeHTML}, document(wholeHTML))
 	on(Scenario{Name: "tls-untrusted", URL: "https://tls-untrusted.bad.test/", Failure: "tls"}, document(wholeHTML))
 	on(Scenario{Name: "tls-alert", URL: "https://tls-alert.bad.test/", Failure: "tls"}, document(wholeHTML))
 	on(Scenario{Name: "tls-none", URL: "https://tls-none.bad.test/", Failure: "tls"}, document(wholeHTML))
@@ -184,9 +188,9 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	s.secure(add, host)
 
 	// Statuses.
-	on(Scenario{Name: "status-404", Status: 404, Crawl: "status"}, status(404))
-	on(Scenario{Name: "status-500", Status: 500, Crawl: "status"}, status(500))
-	on(Scenario{Name: "status-404-endless", Status: 404, Truncated: "length", Crawl: "status"}, func(w http.ResponseWriter, r *http.Request) {
+	on(Scenario{Name: "status-404", Status: 404, Body: "Not Found\n", Crawl: "status"}, status(404))
+	on(Scenario{Name: "status-500", Status: 500, Body: "Internal Server Error\n", Crawl: "status"}, status(500))
+	on(Scenario{Name: "status-404-endless", Status: 404, Truncated: "length", Body: "and so on and so on ", Crawl: "status"}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(404)
 		endless(w, r)
@@ -194,7 +198,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "status-999", Status: 999, Crawl: "status"}, s.say("HTTP/1.1 999 Go Away\r\nContent-Length: 0\r\n\r\n"))
 	on(Scenario{Name: "status-101", Failure: "protocol"}, s.say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: odd\r\n\r\n"))
 	on(Scenario{Name: "retry-after", Status: 429, Crawl: "status"}, later("120", status(429)))
-	on(Scenario{Name: "retry-after-200", Status: 200}, later("120", document(wholeHTML)))
+	on(Scenario{Name: "retry-after-200", Status: 200, Body: wholeHTML}, later("120", document(wholeHTML)))
 	on(Scenario{Name: "retry-after-301", Status: 301, Location: "http://retry-after-301.bad.test/there", Crawl: "redirect"}, later("120", moved("/there")))
 	on(Scenario{Name: "retry-after-404", Status: 404, Crawl: "status"}, later("120", status(404)))
 	host(crowd+"a", document(wholeHTML), nil)
@@ -205,7 +209,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 		host(name, document(wholeHTML), robots)
 		sc := Scenario{Name: name + path, URL: "http://" + name + ".bad.test" + path, Failure: failure}
 		if failure == "" {
-			sc.Status = 200
+			sc.Status, sc.Body = 200, wholeHTML
 		}
 		add(sc)
 	}
@@ -213,6 +217,16 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	huge := text(disallow + strings.Repeat("# a comment that goes on\n", hugeRobo/25) + "User-agent: *\nDisallow: /\n")
 	robot("robots-huge", "/yes", "", huge)
 	robot("robots-huge", "/no", "robots", huge)
+	coded := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		text(string(gzipped(disallow)))(w, r)
+		member := gzipped(string(mebibyte))
+		for range hugeRobo >> 20 {
+			w.Write(member)
+		}
+	}
+	robot("robots-bomb", "/yes", "", coded)
+	robot("robots-bomb", "/no", "robots", coded)
 	robot("robots-html", "/no", "", document("<!doctype html><title>Not found</title><p>Disallow: /no, they said."))
 	robot("robots-404", "/no", "", nil)
 	robot("robots-503", "/yes", "robots-unknown", status(503))
@@ -245,7 +259,7 @@ func (s *Server) heads(on func(Scenario, http.HandlerFunc)) {
 		hang(c)
 	}))
 	on(Scenario{Name: "head-garbage", Failure: "protocol"}, s.say("SSH-2.0-OpenSSH_9.2p1\r\n"))
-	on(Scenario{Name: "head-control", Status: 200}, s.say("HTTP/1.1 200 \x01OK\x7f\r\nContent-Type: text/html\r\nX-Odd: caf\xe9\r\n\r\n"+wholeHTML))
+	on(Scenario{Name: "head-control", Status: 200, Body: wholeHTML}, s.say("HTTP/1.1 200 \x01OK\x7f\r\nContent-Type: text/html\r\nX-Odd: caf\xe9\r\n\r\n"+wholeHTML))
 	for _, h := range [][2]string{
 		{"nul", "X-Odd: a\x00b"}, {"escape", "X-Odd: a\x1b[31mb"}, {"cr", "X-Odd: a\rb"}, {"delete", "X-Odd: a\x7fb"},
 		{"name", "X-O\x01dd: b"}, {"name-high", "X-Od\xe9: b"}, {"no-colon", "X-Odd"},
@@ -253,8 +267,8 @@ func (s *Server) heads(on func(Scenario, http.HandlerFunc)) {
 		on(Scenario{Name: "header-" + h[0], Failure: "protocol"},
 			s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+h[1]+"\r\n\r\n"+wholeHTML))
 	}
-	on(Scenario{Name: "header-high", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Odd: caf\xe9 \xff\r\n\r\n"+wholeHTML))
-	on(Scenario{Name: "cookies", Status: 200}, func(w http.ResponseWriter, r *http.Request) {
+	on(Scenario{Name: "header-high", Status: 200, Body: wholeHTML}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Odd: caf\xe9 \xff\r\n\r\n"+wholeHTML))
+	on(Scenario{Name: "cookies", Status: 200, Body: wholeHTML + "<a href=/again>again</a>"}, func(w http.ResponseWriter, r *http.Request) {
 		if len(r.Cookies()) > 0 {
 			status(500)(w, r)
 			return
@@ -283,7 +297,7 @@ func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) htt
 		var b bytes.Buffer
 		z := encode(&b)
 		for range max(1, bigMember/members>>20) {
-			z.Write(make([]byte, 1<<20))
+			z.Write(mebibyte)
 		}
 		if members == 1 {
 			z.Write(noise())
@@ -301,6 +315,9 @@ func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) htt
 		}
 	}
 }
+
+// mebibyte is a part of many a bomb.
+var mebibyte = make([]byte, 1<<20)
 
 // noise is what no coding makes shorter. It is the end of bombs that are small without it: who
 // receives much of such a bomb did not stop where enough was decoded.
@@ -352,8 +369,25 @@ func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
 func gzipped(s string) []byte {
 	var b strings.Builder
-	z := gzip.NewWriter(&b)
+	z := newGzip(&b)
 	io.WriteString(z, s)
 	z.Close()
 	return []byte(b.String())
+}
+
+// gzips keeps writers for reuse: one takes a megabyte.
+var gzips = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+type gzipWriter struct{ *gzip.Writer }
+
+func newGzip(w io.Writer) io.WriteCloser {
+	z := gzips.Get().(*gzip.Writer)
+	z.Reset(w)
+	return gzipWriter{z}
+}
+
+func (z gzipWriter) Close() error {
+	err := z.Writer.Close()
+	gzips.Put(z.Writer)
+	return err
 }
