@@ -195,7 +195,7 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	to, known := targetOf(ctx)
 	for range maxStale {
 		connected, stale := false, false
-		var second, sent atomic.Bool // HTTP/2 is spoken; the server may have heard the request
+		var overHTTP2, sent atomic.Bool // HTTP/2 is spoken; the server may have heard the request
 		var over net.Conn
 		within, end := context.WithCancelCause(withSent(ctx, &sent))
 		traced := httptrace.WithClientTrace(within, &httptrace.ClientTrace{
@@ -212,16 +212,16 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 						under.Close()
 					}
 				}
-				second.Store(!stale && isHTTP2(i.Conn))
+				overHTTP2.Store(!stale && isHTTP2(i.Conn))
 			},
-			WroteHeaders: func() { sent.Store(second.Load()) },
+			WroteHeaders: func() { sent.Store(overHTTP2.Load()) },
 		})
 		in, err = transport.RoundTrip(request.WithContext(traced))
-		if second.Load() {
+		if overHTTP2.Load() {
 			if err != nil {
 				cut(over)
 			} else {
-				in.Body = &secondBody{ReadCloser: in.Body, over: over}
+				in.Body = &http2Body{ReadCloser: in.Body, over: over}
 			}
 		}
 		switch {
@@ -255,20 +255,20 @@ func isSent(ctx context.Context) bool {
 	return ok && sent.Load()
 }
 
-// secondBody is a body in HTTP/2 whose connection is closed with it, unless it was read to its end.
-type secondBody struct {
+// http2Body is a body in HTTP/2 whose connection is closed with it, unless it was read to its end.
+type http2Body struct {
 	io.ReadCloser
 	over  net.Conn
 	whole bool
 }
 
-func (b *secondBody) Read(p []byte) (int, error) {
+func (b *http2Body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.whole = b.whole || err == io.EOF
 	return n, err
 }
 
-func (b *secondBody) Close() error {
+func (b *http2Body) Close() error {
 	if !b.whole {
 		cut(b.over)
 	}
