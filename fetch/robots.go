@@ -198,8 +198,8 @@ func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, 
 		}
 		return missing(f.Error(), f.RetryAfter)
 	}
-	if answer.Truncated == "time" || answer.Truncated == "disconnect" {
-		// The rule that matters may be in the part that did not come.
+	if answer.Status/100 == 2 && (answer.Truncated == "time" || answer.Truncated == "disconnect") {
+		// The rule that matters may be in the part that did not come. Of others only the status counts.
 		return missing(fmt.Sprintf("%s: cut short by %s", answer.URL, answer.Truncated), answer.RetryAfter)
 	}
 	body := answer.Body
