@@ -126,7 +126,7 @@ func (p *page) resource(q *paused) {
 	}
 	var cached *web.Response
 	if q.ResourceType == "Script" && err == nil {
-		cached = p.pool.cache.get(u)
+		cached = p.pool.cache.get(p.script(q, u))
 	}
 	p.mu.Lock()
 	place := p.out.Requests
@@ -162,6 +162,20 @@ func (p *page) resource(q *paused) {
 	p.work.Go(func() { p.fetch(q, u, place, turn) })
 }
 
+// origin is the Origin that the request for an address is sent with, "" for none.
+func (q *paused) origin(u web.URL) string {
+	if origin := q.header("Origin"); origin != u.Origin() {
+		return origin
+	}
+	return ""
+}
+
+// script is what the answer to the request for a script is kept by.
+func (p *page) script(q *paused, u web.URL) request {
+	of := p.asked.URL
+	return request{of.Scheme() + "://" + of.Host().Domain(), of.Origin() == u.Origin(), q.origin(u), u}
+}
+
 // refuse counts a request that brings nothing. p.mu is held.
 func (p *page) refuse(why web.Reason) {
 	if p.out.Refused == nil {
@@ -180,7 +194,7 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	err := p.ctx.Err()
 	if err == nil && !known {
 		ctx := p.pool.o.Page(p.ctx, p.asked.URL)
-		if origin := q.header("Origin"); origin != "" && origin != u.Origin() {
+		if origin := q.origin(u); origin != "" {
 			ctx = p.pool.o.Origin(ctx, origin)
 		}
 		r, err = p.pool.o.Resources.Fetch(ctx, u)
@@ -207,7 +221,7 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 		p.fail(q, "BlockedByClient")
 	} else {
 		if q.ResourceType == "Script" && r.Status == http.StatusOK && r.Truncated == "" {
-			p.pool.cache.put(r)
+			p.pool.cache.put(p.script(q, u), r)
 		}
 		p.answer(q, r)
 	}
