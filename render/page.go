@@ -34,7 +34,9 @@ type page struct {
 	asked   *web.Response
 	ctx     context.Context // ends when the page is ended at once
 	stop    context.CancelCauseFunc
-	work    sync.WaitGroup // requests on their way
+	work    sync.WaitGroup  // requests on their way
+	getting context.Context // of these; ends before ctx when the page was given as much as it may be
+	enough  context.CancelCauseFunc
 	// send sends what need not be answered to the browser. An error shows at the next call.
 	send func(session, method string, params any)
 
@@ -108,6 +110,7 @@ func newPage(ctx context.Context, pool *Pool, r *web.Response) *page {
 		frames: map[string]bool{}, turns: map[string]*sync.Mutex{}, answered: map[int]web.Resource{}, answers: map[web.URL]*web.Response{},
 	}
 	p.ctx, p.stop = context.WithCancelCause(ctx)
+	p.getting, p.enough = context.WithCancelCause(p.ctx)
 	return p
 }
 

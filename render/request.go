@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -176,6 +177,9 @@ func (p *page) script(q *paused, u web.URL) request {
 	return request{of.Scheme() + "://" + of.Host().Domain(), of.Origin() == u.Origin(), q.origin(u), u}
 }
 
+// errFull is the failure of what a page is not given, as it was given as much as it may be.
+var errFull = &web.Failure{Reason: web.ReasonRenderRequests, Detail: "the page was given as much as it may be"}
+
 // refuse counts a request that brings nothing. p.mu is held.
 func (p *page) refuse(why web.Reason) {
 	if p.out.Refused == nil {
@@ -185,7 +189,8 @@ func (p *page) refuse(why web.Reason) {
 }
 
 // fetch fetches a resource. A page has one request at a time to a host on its way: the
-// others would only wait at the gate. What it asks for again it is given again.
+// others would only wait at the gate. What it asks for again it is given again. Once it has been
+// given as much as it may be, nothing more is asked for, and what is on its way is given up.
 func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	turn.Lock()
 	p.mu.Lock()
@@ -193,11 +198,17 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	p.mu.Unlock()
 	err := p.ctx.Err()
 	if err == nil && !known {
-		ctx := p.pool.o.Page(p.ctx, p.asked.URL)
+		err = context.Cause(p.getting)
+	}
+	if err == nil && !known {
+		ctx := p.pool.o.Page(p.getting, p.asked.URL)
 		if origin := q.origin(u); origin != "" {
 			ctx = p.pool.o.Origin(ctx, origin)
 		}
 		r, err = p.pool.o.Resources.Fetch(ctx, u)
+		if err != nil && p.ctx.Err() == nil && p.getting.Err() != nil {
+			err = context.Cause(p.getting)
+		}
 	}
 	var f *web.Failure
 	kind := strings.ToLower(q.ResourceType)
@@ -206,7 +217,9 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	case known:
 		p.fetched--
 	case err == nil:
-		p.bytes += len(r.Body)
+		if p.bytes += len(r.Body); p.bytes > p.pool.o.Limits.Bytes {
+			p.enough(errFull)
+		}
 		p.answers[u] = r
 		p.answered[place] = web.Resource{Response: r, Type: kind}
 	case errors.As(err, &f):

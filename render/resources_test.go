@@ -162,3 +162,48 @@ func TestKeptScriptsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes of nothing", c.weight)
 	}
 }
+
+// A page that asks for more than it may be given is given no more: neither of a host that it asks
+// for one script after the other, nor of many at a time.
+func TestScriptsOfAPageAreBounded(t *testing.T) {
+	body := strings.Repeat(" ", 1<<20)
+	for _, hosts := range []int{1, 30} {
+		var mu sync.Mutex
+		asked, whole := 0, 0
+		pool := poolOf(t, Options{
+			Limits: Limits{Bytes: 3 << 20},
+			Resources: fetcherFunc(func(ctx context.Context, u web.URL) (*web.Response, error) {
+				mu.Lock()
+				asked++
+				waits := asked > 4
+				mu.Unlock()
+				if waits { // for its turn
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				whole++
+				return &web.Response{URL: u, Status: 200, Body: []byte(body)}, nil
+			}),
+		})
+		var scripts []string
+		for i := range 30 {
+			scripts = append(scripts, fmt.Sprintf("https://h%d.example/%d.js", i%hosts, i))
+		}
+		s := show(t, pool, "https://a.example/")
+		s.ask(t, "", scripts...)
+		if whole != 4 || hosts == 1 && asked != 4 {
+			t.Errorf("%d hosts: %d scripts were asked for, and %d came", hosts, asked, whole)
+		}
+		given := 0
+		for _, said := range s.given {
+			if said != "refused" {
+				given++
+			}
+		}
+		if given != 4 || len(s.given) != 30 || s.out.Refused[web.ReasonRenderRequests] != 26 {
+			t.Errorf("%d hosts: of %d answers %d are scripts, and %v were refused", hosts, len(s.given), given, s.out.Refused)
+		}
+	}
+}
