@@ -33,13 +33,20 @@ func Decode(body []byte, label string) (text []byte, name string) { return decod
 // valid UTF-8, a statistical guess, windows-1252. What cannot be decoded becomes U+FFFD. The result
 // shares memory with body where nothing had to change.
 func decode(body []byte, header string, isHTML bool) (text []byte, name string) {
+	name, mark := encodingOf(body, header, isHTML)
+	return recode(body[mark:], name)
+}
+
+// encodingOf is the name of the encoding that decode believes in, and the length of the byte
+// order mark.
+func encodingOf(body []byte, header string, isHTML bool) (name string, mark int) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
-		return repair(body[3:]), "utf-8"
+		return "utf-8", 3
 	case bytes.HasPrefix(body, []byte("\xff\xfe")):
-		return recode(body[2:], "utf-16le")
+		return "utf-16le", 2
 	case bytes.HasPrefix(body, []byte("\xfe\xff")):
-		return recode(body[2:], "utf-16be")
+		return "utf-16be", 2
 	}
 	name = encodingName(header)
 	if name == "" && isHTML {
@@ -57,7 +64,7 @@ func decode(body []byte, header string, isHTML bool) (text []byte, name string) 
 	if name == "" {
 		name = guess(body)
 	}
-	return recode(body, name)
+	return name, 0
 }
 
 // encodingName is the name of the encoding with the given label, "" if there
