@@ -192,6 +192,7 @@ func (p *page) refuse(why web.Reason) {
 // others would only wait at the gate. What it asks for again it is given again. Once it has been
 // given as much as it may be, nothing more is asked for, and what is on its way is given up.
 func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
+	var f *web.Failure
 	turn.Lock()
 	p.mu.Lock()
 	r, known := p.answers[u]
@@ -206,11 +207,10 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 			ctx = p.pool.o.Origin(ctx, origin)
 		}
 		r, err = p.pool.o.Resources.Fetch(ctx, u)
-		if err != nil && p.ctx.Err() == nil && p.getting.Err() != nil {
+		if err != nil && !errors.As(err, &f) && p.ctx.Err() == nil && p.getting.Err() != nil {
 			err = context.Cause(p.getting)
 		}
 	}
-	var f *web.Failure
 	kind := strings.ToLower(q.ResourceType)
 	p.mu.Lock()
 	switch {
