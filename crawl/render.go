@@ -232,6 +232,9 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		if shown, err = c.Parser.Parse(r); err != nil {
 			return nil, err
 		}
+		both := *shown // scripts may have removed an element by which the page says its wishes
+		both.Directives = p.Directives.And(shown.Directives)
+		shown = &both
 	}
 	now := contentOf(shown)
 	a.rendered.event = &event.Rendered{

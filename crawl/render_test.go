@@ -442,3 +442,39 @@ type renders struct{ by *web.Rendering }
 func (r renders) Render(context.Context, *web.Response, float64) (*web.Rendering, error) {
 	return r.by, nil
 }
+
+// A page keeps the wishes it was sent with when its scripts remove them, and those that its
+// scripts add count as well.
+func TestRenderKeepsWishes(t *testing.T) {
+	for _, c := range []struct {
+		sent, shown string
+		want        web.Directives
+		reason      web.Reason
+	}{
+		{`<meta name=robots content=noindex>`, ``, web.Directives{NoIndex: true}, web.ReasonNoIndex},
+		{``, `<meta name=robots content=noindex>`, web.Directives{NoIndex: true}, web.ReasonNoIndex},
+		{`<meta name=robots content="noarchive, nofollow">`, `<meta name=robots content="noai, noimageai">`, web.Directives{NoArchive: true, NoFollow: true, NoAI: true, NoImageAI: true}, ""},
+		{`<meta name=tdm-reservation content=1><meta name=tdm-policy content="https://a.example/terms">`, ``, web.Directives{TDMReserved: true, TDMPolicy: "https://a.example/terms"}, ""},
+		{`<meta name=tdm-reservation content=1>`, `<meta name=tdm-reservation content=0>`, web.Directives{TDMReserved: true}, ""},
+		{``, ``, web.Directives{}, ""},
+	} {
+		u, err := web.Parse("http://h0.example/1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte(c.sent + `<script src=/a.js></script><div id=root></div>`)}
+		archive := &besideArchive{}
+		cr := newCrawl(t, mapWeb{}, 1)
+		cr.Archive, cr.Renderer = archive, renders{&web.Rendering{Body: []byte(c.shown + words(100))}}
+		a, err := cr.Examine(t.Context(), web.Lease{Candidate: web.Candidate{URL: u}}, r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Page.Directives != c.want || a.Reason != c.reason || !strings.Contains(a.Page.Main, "w99") {
+			t.Errorf("sent with %q and shown with %q it wishes %+v, and its reason is %q", c.sent, c.shown, a.Page.Directives, a.Reason)
+		}
+		if kept := a.Record != nil; kept != (!c.want.NoIndex && !c.want.NoArchive) {
+			t.Errorf("sent with %q and shown with %q it is kept: %v", c.sent, c.shown, kept)
+		}
+	}
+}

@@ -108,6 +108,18 @@ func (c *cache[K, V]) put(key K, v V, until time.Time) {
 	c.keep(e, until)
 }
 
+// take returns the value of key and forgets it; ok tells whether there was one.
+func (c *cache[K, V]) take(key K) (v V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[key]
+	if e == nil || e.at == nil {
+		return v, false
+	}
+	c.drop(e)
+	return e.value, c.clock.Now().Before(e.expires)
+}
+
 // keep puts an entry with a value in its place, and lets others go where there
 // is no room.
 func (c *cache[K, V]) keep(e *entry[K, V], until time.Time) {

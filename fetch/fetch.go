@@ -37,6 +37,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,6 +195,8 @@ const (
 	robotsRetryLife = time.Minute // of "unreachable", or what its Retry-After says
 	robotsBytes     = 64 << 20    // of rules remembered
 	robotsRedirects = 5           // RFC 9309, section 2.3.1.2
+	robotsWayLife   = time.Hour   // of how far the redirects of one led, behind what was to be waited for
+	robotsWaysBytes = 8 << 20     // of such ways remembered
 )
 
 func (o *Options) setDefaults() error {
@@ -355,8 +358,19 @@ func (s *Stack) Close() error {
 // Follow fetches u and goes on to where it has moved, at most max redirects
 // far. The response is that of the last address.
 func Follow(ctx context.Context, f Fetcher, u web.URL, max int) (*web.Response, error) {
-	seen := map[web.URL]bool{u: true}
-	for hops := 0; ; hops++ {
+	w := way{u}
+	return w.follow(ctx, f, max)
+}
+
+// way are the addresses that redirects lead through, the first of them asked for and each next
+// one where the one before has moved.
+type way []web.URL
+
+// follow fetches the last address and goes on to where it has moved, until the way has max
+// redirects. On an error the way ends with the address that was not to be had.
+func (w *way) follow(ctx context.Context, f Fetcher, max int) (*web.Response, error) {
+	for {
+		u := (*w)[len(*w)-1]
 		r, err := f.Fetch(ctx, u)
 		if err != nil || !redirects(r.Status) {
 			return r, err
@@ -366,15 +380,23 @@ func Follow(ctx context.Context, f Fetcher, u web.URL, max int) (*web.Response, 
 		case to.IsZero():
 			return nil, &web.Failure{Reason: web.ReasonRedirectBad,
 				Detail: fmt.Sprintf("%s: status %d to %.200q", u, r.Status, first(r.Header, "Location"))}
-		case seen[to]:
+		case slices.Contains(*w, to):
 			return nil, &web.Failure{Reason: web.ReasonRedirectLoop, Detail: fmt.Sprintf("%s: back to %s", u, to)}
-		case hops == max:
+		case len(*w) > max:
 			return nil, &web.Failure{Reason: web.ReasonRedirects, Detail: fmt.Sprintf("%s: more than %d redirects", u, max)}
 		default:
-			seen[to] = true
-			u = to
+			*w = append(*w, to)
 		}
 	}
+}
+
+// weight is what a way may take in memory, in bytes.
+func (w way) weight() int {
+	n := 1 << 8
+	for _, u := range w {
+		n += 16 + len(u.String())
+	}
+	return n
 }
 
 // redirects tells whether a status asks to look elsewhere. 300 leaves the

@@ -114,7 +114,7 @@ func (s *Reservations) ask(ctx context.Context, of web.URL) (file *web.SiteFile,
 		kept.Status, life = 404, reservationsLife
 	case f != nil:
 		kept.Missing = f.Error()
-	case answer.Truncated == "time" || answer.Truncated == "disconnect":
+	case answer.Status/100 == 2 && (answer.Truncated == "time" || answer.Truncated == "disconnect"):
 		kept.Missing = web.CutMeaning(answer.Truncated)
 	case answer.Status == 429 || answer.Status >= 500:
 		kept.Missing = fmt.Sprintf("status %d", answer.Status)

@@ -337,3 +337,39 @@ func TestReservationsOnTheNetwork(t *testing.T) {
 		t.Errorf("robots.txt forbids it: asked for %q, %s", order, told(r))
 	}
 }
+
+// A file whose body breaks counts as broken only where it holds rules: elsewhere its status tells all.
+func TestBrokenBodiesOfFiles(t *testing.T) {
+	for _, c := range []struct {
+		status    int
+		truncated string
+		missing   bool
+	}{
+		{200, "disconnect", true}, {200, "time", true}, {200, "length", false}, {404, "disconnect", false},
+		{404, "time", false}, {403, "disconnect", false}, {429, "disconnect", true}, {503, "disconnect", true}, {503, "", true},
+	} {
+		files := fetcherFunc(func(_ context.Context, u web.URL) (*web.Response, error) {
+			return &web.Response{URL: u, Status: c.status, Truncated: c.truncated, Body: []byte("[broken")}, nil
+		})
+		pages := fetcherFunc(func(_ context.Context, u web.URL) (*web.Response, error) {
+			return &web.Response{URL: u, Status: 200, Body: []byte("a page")}, nil
+		})
+		name := fmt.Sprintf("status %d, cut by %q", c.status, c.truncated)
+		robots := fetch.NewRobots(fetch.RobotsOptions{Pages: pages, Files: files, Clock: newFastClock()})
+		_, err := robots.Fetch(t.Context(), address(t, "https://a.test/"))
+		f := (*web.Failure)(nil)
+		if missing := errors.As(err, &f) && f.Reason == web.ReasonRobotsMissing; missing != c.missing || !missing && err != nil {
+			t.Errorf("robots.txt, %s: %v", name, err)
+		}
+		if c.truncated == "length" {
+			continue // tdmrep.json is damaged
+		}
+		r := page(t, "https://a.test/")
+		if err := fetch.NewReservations(fetch.ReservationsOptions{Files: files, Clock: newFastClock()}).Complete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if missing := r.SiteFile.Wrong != ""; missing != c.missing {
+			t.Errorf("tdmrep.json, %s: %s", name, told(r))
+		}
+	}
+}

@@ -25,10 +25,12 @@ import (
 //
 // While the rules are unknown nothing is fetched, and nothing counts as
 // disallowed. A request that did not come to be sent because politeness asks to
-// wait (web.ReasonBusy) leaves all as it was.
+// wait (web.ReasonBusy) leaves all as it was: the next goes on at the address to
+// which the redirects of the file led, where there were any.
 type Robots struct {
 	o     RobotsOptions
 	rules *cache[string, verdict] // by origin
+	ways  *cache[string, way]     // by origin, to an address that was to be waited for
 }
 
 // RobotsOptions say what Robots stands before. Pages and Files are needed.
@@ -67,7 +69,11 @@ func NewRobots(o RobotsOptions) *Robots {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
-	r := &Robots{o: o, rules: newCache[string](o.Clock, robotsBytes, func(v verdict) int { return v.weight })}
+	r := &Robots{
+		o:     o,
+		rules: newCache[string](o.Clock, robotsBytes, func(v verdict) int { return v.weight }),
+		ways:  newCache[string](o.Clock, robotsWaysBytes, way.weight),
+	}
 	if o.Kept != nil {
 		for _, k := range o.Kept.take() {
 			r.rules.put(k.Origin, k.verdict(), k.Until)
@@ -79,7 +85,7 @@ func NewRobots(o RobotsOptions) *Robots {
 // before returns a fetcher that obeys the same rules before another one than
 // RobotsOptions.Pages.
 func (r *Robots) before(pages Fetcher) *Robots {
-	other := &Robots{o: r.o, rules: r.rules}
+	other := &Robots{o: r.o, rules: r.rules, ways: r.ways}
 	other.o.Pages = pages
 	return other
 }
@@ -136,11 +142,15 @@ func stagesOfRobots(ctx context.Context) context.Context {
 func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.Response, err error) {
 	origin := u.Origin()
 	v, _, err = r.rules.get(ctx, origin, func() (v verdict, life time.Duration, err error) {
-		file, err := web.Parse(origin + "/robots.txt")
-		if err != nil {
-			return verdict{missing: err.Error(), weight: 1 << 10}, robotsLife, nil
+		to, moved := r.ways.take(origin)
+		if !moved {
+			file, err := web.Parse(origin + "/robots.txt")
+			if err != nil {
+				return verdict{missing: err.Error(), weight: 1 << 10}, robotsLife, nil
+			}
+			to = way{file}
 		}
-		answer, err := Follow(ctx, responseKeeper{r.o.Files, &exchange}, file, robotsRedirects)
+		answer, err := to.follow(ctx, responseKeeper{r.o.Files, &exchange}, robotsRedirects)
 		var f *web.Failure
 		switch {
 		case ctx.Err() != nil:
@@ -149,9 +159,13 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 			return verdict{}, 0, err
 		case f != nil && f.Reason == web.ReasonBusy:
 			f.Robots = exchange // of a redirect that led to where one has to wait
+			if len(to) > 1 {
+				// To ask for the redirect once more could have its target wait anew each time.
+				r.ways.put(origin, to, r.o.Clock.Now().Add(f.RetryAfter+robotsWayLife))
+			}
 			return verdict{}, 0, f
 		}
-		v, life = judgeRobots(answer, f, exchange != nil)
+		v, life = judgeRobots(answer, f, moved || exchange != nil)
 		v.until, v.reached = r.o.Clock.Now().Add(life), f != nil && f.Connected
 		if r.o.Kept != nil && life > 0 {
 			r.o.Kept.add(keptRules{Origin: origin, Status: v.status, Body: v.body, Missing: v.missing}, v.until, life)
@@ -198,8 +212,8 @@ func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, 
 		}
 		return missing(f.Error(), f.RetryAfter)
 	}
-	if answer.Truncated == "time" || answer.Truncated == "disconnect" {
-		// The rule that matters may be in the part that did not come.
+	if answer.Status/100 == 2 && (answer.Truncated == "time" || answer.Truncated == "disconnect") {
+		// The rule that matters may be in the part that did not come. Of others only the status counts.
 		return missing(fmt.Sprintf("%s: cut short by %s", answer.URL, answer.Truncated), answer.RetryAfter)
 	}
 	body := answer.Body

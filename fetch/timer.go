@@ -28,7 +28,7 @@ func newTimer(ctx context.Context, limit time.Duration) *timer {
 func (t *timer) hold(on bool) {
 	if on {
 		if t.alarm.Stop() {
-			t.left = time.Until(t.end)
+			t.left = max(time.Until(t.end), 1) // the alarm may be late
 		}
 		return
 	}

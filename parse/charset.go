@@ -29,21 +29,30 @@ func Decode(body []byte, label string) (text []byte, name string) { return decod
 // encoding it was in by the Encoding Standard ("utf-8", "windows-1252").
 //
 // In this order it believes: a byte order mark, the Content-Type header, the
-// page's meta element, the bytes when they shift as ISO-2022-JP does or are
+// page's meta element, its XML declaration, the bytes when they shift as ISO-2022-JP does or are
 // valid UTF-8, a statistical guess, windows-1252. What cannot be decoded becomes U+FFFD. The result
 // shares memory with body where nothing had to change.
 func decode(body []byte, header string, isHTML bool) (text []byte, name string) {
+	name, mark := encodingOf(body, header, isHTML)
+	return recode(body[mark:], name)
+}
+
+// encodingOf is the name of the encoding that decode believes in, and the length of the byte
+// order mark.
+func encodingOf(body []byte, header string, isHTML bool) (name string, mark int) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
-		return repair(body[3:]), "utf-8"
+		return "utf-8", 3
 	case bytes.HasPrefix(body, []byte("\xff\xfe")):
-		return recode(body[2:], "utf-16le")
+		return "utf-16le", 2
 	case bytes.HasPrefix(body, []byte("\xfe\xff")):
-		return recode(body[2:], "utf-16be")
+		return "utf-16be", 2
 	}
 	name = encodingName(header)
 	if name == "" && isHTML {
-		name = prescan(body)
+		if name = prescan(body); name == "" {
+			name = declared(body)
+		}
 	}
 	switch {
 	case name != "":
@@ -55,7 +64,7 @@ func decode(body []byte, header string, isHTML bool) (text []byte, name string) 
 	if name == "" {
 		name = guess(body)
 	}
-	return recode(body, name)
+	return name, 0
 }
 
 // encodingName is the name of the encoding with the given label, "" if there
@@ -159,17 +168,46 @@ func prescan(body []byte) string {
 			if label == "" && contentType {
 				label = charsetParameter(content)
 			}
-			switch name := encodingName(label); name {
-			case "":
-			case "utf-16le", "utf-16be": // a page read as ASCII so far is not that
-				return "utf-8"
-			case "x-user-defined":
-				return fallback
-			default:
+			if name := ofPage(encodingName(label)); name != "" {
 				return name
 			}
 		}
 	}
+}
+
+// ofPage is the encoding of a page that says its encoding itself.
+func ofPage(name string) string {
+	switch name {
+	case "utf-16le", "utf-16be": // a page read as ASCII so far is not that
+		return "utf-8"
+	case "x-user-defined":
+		return fallback
+	}
+	return name
+}
+
+// declared reads the encoding from the XML declaration that a page begins with:
+// <?xml version="1.0" encoding="…"?>.
+//
+// Source: HTML Standard, 13.2.3.2, "get an XML encoding".
+func declared(body []byte) string {
+	body = body[:min(len(body), prescanBytes)]
+	end := bytes.IndexByte(body, '>')
+	if end < 0 || !bytes.HasPrefix(body, []byte("<?xml")) {
+		return ""
+	}
+	_, rest, ok := strings.Cut(string(body[:end]), "encoding")
+	space := func(r rune) bool { return r <= ' ' }
+	rest, is := strings.CutPrefix(strings.TrimLeftFunc(rest, space), "=")
+	rest = strings.TrimLeftFunc(rest, space)
+	if !ok || !is || rest == "" || rest[0] != '"' && rest[0] != '\'' {
+		return ""
+	}
+	label, _, ok := strings.Cut(rest[1:], rest[:1])
+	if !ok || strings.ContainsFunc(label, space) {
+		return ""
+	}
+	return ofPage(encodingName(label))
 }
 
 // charsetParameter reads the charset parameter of a content type, also of one

@@ -119,3 +119,30 @@ func TestDecodeByLabel(t *testing.T) {
 		}
 	}
 }
+
+// A page that says its encoding only in its XML declaration is in that one.
+func TestXMLDeclaration(t *testing.T) {
+	for _, c := range []struct{ body, want, text string }{
+		{"<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><p>\xb1\xbc", "iso-8859-2", "ąź"},
+		{"<?xml version='1.0' encoding = 'KOI8-R' standalone='yes' ?><p>\xc1\xd4", "koi8-r", "ат"},
+		{"<?xml encoding=\"utf-16\"?><p>ą", "utf-8", "ą"},
+		{"<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><meta charset=windows-1251><p>\xc0", "windows-1251", "А"},
+		{"\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><p>ą", "utf-8", "ą"},
+		// No declaration: what is behind a space, or has no end, or names no encoding.
+		{" <?xml version=\"1.0\" encoding=\"iso-8859-2\"?><p>ą", "utf-8", "ą"},
+		{"<?xml version=\"1.0\" encoding=\"klingon-8\"?><p>ą", "utf-8", "ą"},
+		{"<?xml version=\"1.0\" encoding=\"iso-8859-2?><p>ą\"", "utf-8", "ą"},
+		{"<?xml version=\"1.0\" encoding=\"iso-8859-2 \"?><p>ą", "utf-8", "ą"},
+		{"<?xml version=\"1.0\" encoding iso-8859-2?><p>ą", "utf-8", "ą"},
+		{"<?xml version=\"1.0\"?><p>encoding=\"iso-8859-2\" ą", "utf-8", "ą"},
+		{"<?xml encoding=", "utf-8", ""},
+		{"<?xml encoding=>", "utf-8", ""},
+	} {
+		if text, name := decode([]byte(c.body), "", true); name != c.want || !strings.Contains(string(text), c.text) {
+			t.Errorf("%q is %q by %s, want %s", c.body, text, name, c.want)
+		}
+	}
+	if _, name := decode([]byte("<?xml version=\"1.0\" encoding=\"iso-8859-2\"?><p>\xb1"), "windows-1250", true); name != "windows-1250" {
+		t.Errorf("against the header it is %s", name)
+	}
+}

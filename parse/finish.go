@@ -79,13 +79,16 @@ func (w *walker) countTerms(all string) {
 func (w *walker) finishLinks(all string) {
 	p := w.page
 	if w.baseRef != "" {
-		if base, err := w.opts.Canon.Resolve(p.URL, w.baseRef); err == nil {
+		if base, err := w.opts.Canon.Resolve(p.URL, encodeQuery(w.baseRef, w.query)); err == nil {
 			p.Base = base
 		}
 	}
 	p.Links = make([]web.Link, 0, len(w.links))
 	for i := range w.links {
 		l := &w.links[i]
+		if hasEncoding(l.Kind) {
+			l.ref = encodeQuery(l.ref, w.query)
+		}
 		u := w.resolve(l.ref)
 		if u.IsZero() || u == p.URL {
 			continue

@@ -190,13 +190,14 @@ func (p *Parser) Reads() string {
 // kind is a page. Links that repeated a secret, which is concealed in the document, are left out of it. The error
 // wraps ErrType for documents that are no text.
 func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
-	page, _, err := p.parse(r.Rendered(), false)
+	page, _, err := p.parse(r, false)
 	return page, err
 }
 
 // parse is Parse, from a tree where it is asked for. beyond says why a page was
 // read from one.
-func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond string, err error) {
+func (p *Parser) parse(sent *web.Response, asTree bool) (page *web.Page, beyond string, err error) {
+	r := sent.Rendered()
 	src, err := p.source(r)
 	if err != nil {
 		return nil, "", err
@@ -221,6 +222,12 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	} else {
 		w.plain(src.text)
 	}
+	charset := src.charset
+	if r != sent { // a rendering is in UTF-8, and its links are those of a page that need not be
+		_, label := contentType(sent)
+		charset, _ = encodingOf(sent.Body, label, true)
+	}
+	w.query = outputEncoding(charset)
 	if w.whole = src.whole; src.listing != "" {
 		for i := range w.links {
 			if l := &w.links[i]; l.Kind == web.LinkA {

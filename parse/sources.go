@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/text/encoding"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -242,7 +243,10 @@ func (w *walker) inSource(src []byte) {
 			case t.Data == "form" && forms:
 				f = nil
 				if m := valueOf(t, "method"); m == "" || strings.EqualFold(m, "get") {
-					f = &form{action: valueOf(t, "action"), name: valueOf(t, "name"), values: url.Values{}}
+					f = &form{action: valueOf(t, "action"), name: valueOf(t, "name"), values: url.Values{}, encoding: w.query}
+					if has(t, "accept-charset") {
+						f.encoding = formEncoding(valueOf(t, "accept-charset"))
+					}
 				}
 			case f != nil:
 				f.field(t)
@@ -260,11 +264,16 @@ func valueOf(t html.Token, key string) string {
 	return ""
 }
 
+func has(t html.Token, key string) bool {
+	return slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == key })
+}
+
 // form is a form that is sent by a GET, with the values that stand in it: those filled in,
 // and each of the options of its first choice.
 type form struct {
 	action, name string
 	values       url.Values
+	encoding     encoding.Encoding // that it is sent in; nil = UTF-8
 	fields       int
 	choice       string   // name of the open select
 	first        string   // the first choice: a select or a group of radio buttons
@@ -286,10 +295,7 @@ func (f *form) field(t html.Token) {
 	if f.fields++; f.fields > maxFormFields*10 || len(f.values) >= maxFormFields {
 		return
 	}
-	has := func(key string) bool {
-		return slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == key })
-	}
-	if has("disabled") {
+	if has(t, "disabled") {
 		return
 	}
 	switch t.Data {
@@ -301,13 +307,13 @@ func (f *form) field(t html.Token) {
 			if name == "" {
 				return
 			}
-			if !has("value") {
+			if !has(t, "value") {
 				value = "on" // HTML Standard, 4.10.5.1.15
 			}
 			if kind == "radio" {
 				f.option(name, value)
 			}
-			if has("checked") {
+			if has(t, "checked") {
 				f.values.Set(name, value)
 			}
 		case "submit", "reset", "button", "image":
@@ -325,10 +331,10 @@ func (f *form) field(t html.Token) {
 	case "option":
 		switch {
 		case f.choice == "":
-		case has("value"):
-			f.choose(f.choice, value, has("selected"))
+		case has(t, "value"):
+			f.choose(f.choice, value, has(t, "selected"))
 		default: // its value is its text
-			f.open, f.openName, f.selected = "option", f.choice, has("selected")
+			f.open, f.openName, f.selected = "option", f.choice, has(t, "selected")
 		}
 	}
 }
@@ -387,10 +393,10 @@ func (f *form) addresses() (out []string) {
 	}
 	action, _, _ := strings.Cut(f.action, "#")
 	action, _, _ = strings.Cut(action, "?")
-	out = append(out, action+"?"+f.values.Encode())
+	out = append(out, action+"?"+encodeValues(f.values, f.encoding))
 	for _, o := range f.options {
 		f.values.Set(f.first, o)
-		if ref := action + "?" + f.values.Encode(); !slices.Contains(out, ref) {
+		if ref := action + "?" + encodeValues(f.values, f.encoding); !slices.Contains(out, ref) {
 			out = append(out, ref)
 		}
 	}

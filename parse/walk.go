@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 	"golang.org/x/net/html/atom"
+	"golang.org/x/text/encoding"
 )
 
 // walker makes one page after another. It goes once through the tree and
@@ -39,6 +40,7 @@ type walker struct {
 	links    []link
 	metas    []robots.Meta
 	baseRef  string
+	query    encoding.Encoding // of the queries of links; nil = UTF-8
 
 	open    []element // the elements around the present node, outermost first
 	path    []byte    // their tag path

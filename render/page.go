@@ -34,7 +34,11 @@ type page struct {
 	asked   *web.Response
 	ctx     context.Context // ends when the page is ended at once
 	stop    context.CancelCauseFunc
-	work    sync.WaitGroup // requests on their way
+	work    sync.WaitGroup  // requests on their way
+	getting context.Context // of these; ends before ctx when the page was given as much as it may be
+	enough  context.CancelCauseFunc
+	// send sends what need not be answered to the browser. An error shows at the next call.
+	send func(session, method string, params any)
 
 	context, target, session string // of the browser
 
@@ -99,14 +103,23 @@ const (
 	browserGone              // and it was gone before the page had been shown
 )
 
-// render renders a page in the browser of a slot.
-func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (*web.Rendering, left) {
+// newPage is a page that no browser has yet. Its context lasts until stop is called.
+func newPage(ctx context.Context, pool *Pool, r *web.Response) *page {
 	p := &page{
-		pool: pool, browser: s.browser, agent: s.agent, asked: r, rested: make(chan struct{}, 1),
+		pool: pool, asked: r, rested: make(chan struct{}, 1),
 		frames: map[string]bool{}, turns: map[string]*sync.Mutex{}, answered: map[int]web.Resource{}, answers: map[web.URL]*web.Response{},
 	}
-	p.out.Started = pool.o.Clock.Now()
 	p.ctx, p.stop = context.WithCancelCause(ctx)
+	p.getting, p.enough = context.WithCancelCause(p.ctx)
+	return p
+}
+
+// render renders a page in the browser of a slot.
+func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (*web.Rendering, left) {
+	p := newPage(ctx, pool, r)
+	p.browser, p.agent = s.browser, s.agent
+	p.send = func(session, method string, params any) { p.browser.Send(session, method, params) }
+	p.out.Started = pool.o.Clock.Now()
 	s.set(p)
 	watched := make(chan struct{})
 	go func() {
@@ -225,9 +238,6 @@ func (p *page) open() error {
 func (p *page) call(session, method string, params, result any) error {
 	return p.browser.Call(p.ctx, session, method, params, result)
 }
-
-// send sends what need not be answered. An error shows at the next call.
-func (p *page) send(session, method string, params any) { p.browser.Send(session, method, params) }
 
 // close closes the page. It tells whether the browser is fit for another.
 func (p *page) close(ctx context.Context) bool {

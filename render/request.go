@@ -1,6 +1,7 @@
 package render
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -126,7 +127,7 @@ func (p *page) resource(q *paused) {
 	}
 	var cached *web.Response
 	if q.ResourceType == "Script" && err == nil {
-		cached = p.pool.cache.get(u)
+		cached = p.pool.cache.get(p.script(q, u))
 	}
 	p.mu.Lock()
 	place := p.out.Requests
@@ -162,6 +163,23 @@ func (p *page) resource(q *paused) {
 	p.work.Go(func() { p.fetch(q, u, place, turn) })
 }
 
+// origin is the Origin that the request for an address is sent with, "" for none.
+func (q *paused) origin(u web.URL) string {
+	if origin := q.header("Origin"); origin != u.Origin() {
+		return origin
+	}
+	return ""
+}
+
+// script is what the answer to the request for a script is kept by.
+func (p *page) script(q *paused, u web.URL) request {
+	of := p.asked.URL
+	return request{of.Scheme() + "://" + of.Host().Domain(), of.Origin() == u.Origin(), q.origin(u), u}
+}
+
+// errFull is the failure of what a page is not given, as it was given as much as it may be.
+var errFull = &web.Failure{Reason: web.ReasonRenderRequests, Detail: "the page was given as much as it may be"}
+
 // refuse counts a request that brings nothing. p.mu is held.
 func (p *page) refuse(why web.Reason) {
 	if p.out.Refused == nil {
@@ -171,28 +189,37 @@ func (p *page) refuse(why web.Reason) {
 }
 
 // fetch fetches a resource. A page has one request at a time to a host on its way: the
-// others would only wait at the gate. What it asks for again it is given again.
+// others would only wait at the gate. What it asks for again it is given again. Once it has been
+// given as much as it may be, nothing more is asked for, and what is on its way is given up.
 func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
+	var f *web.Failure
 	turn.Lock()
 	p.mu.Lock()
 	r, known := p.answers[u]
 	p.mu.Unlock()
 	err := p.ctx.Err()
 	if err == nil && !known {
-		ctx := p.pool.o.Page(p.ctx, p.asked.URL)
-		if origin := q.header("Origin"); origin != "" && origin != u.Origin() {
+		err = context.Cause(p.getting)
+	}
+	if err == nil && !known {
+		ctx := p.pool.o.Page(p.getting, p.asked.URL)
+		if origin := q.origin(u); origin != "" {
 			ctx = p.pool.o.Origin(ctx, origin)
 		}
 		r, err = p.pool.o.Resources.Fetch(ctx, u)
+		if err != nil && !errors.As(err, &f) && p.ctx.Err() == nil && p.getting.Err() != nil {
+			err = context.Cause(p.getting)
+		}
 	}
-	var f *web.Failure
 	kind := strings.ToLower(q.ResourceType)
 	p.mu.Lock()
 	switch {
 	case known:
 		p.fetched--
 	case err == nil:
-		p.bytes += len(r.Body)
+		if p.bytes += len(r.Body); p.bytes > p.pool.o.Limits.Bytes {
+			p.enough(errFull)
+		}
 		p.answers[u] = r
 		p.answered[place] = web.Resource{Response: r, Type: kind}
 	case errors.As(err, &f):
@@ -207,7 +234,7 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 		p.fail(q, "BlockedByClient")
 	} else {
 		if q.ResourceType == "Script" && r.Status == http.StatusOK && r.Truncated == "" {
-			p.pool.cache.put(r)
+			p.pool.cache.put(p.script(q, u), r)
 		}
 		p.answer(q, r)
 	}

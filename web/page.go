@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 )
@@ -135,6 +136,20 @@ type Directives struct {
 	NoImageAI   bool   `json:"noimageai,omitempty"`
 	TDMReserved bool   `json:"tdm_reservation,omitempty"` // TDM Reservation Protocol
 	TDMPolicy   string `json:"tdm_policy,omitempty"`
+}
+
+// And are the wishes of d and those of other together. The terms are those of other where it
+// names any.
+func (d Directives) And(other Directives) Directives {
+	return Directives{
+		NoIndex:     d.NoIndex || other.NoIndex,
+		NoFollow:    d.NoFollow || other.NoFollow,
+		NoArchive:   d.NoArchive || other.NoArchive,
+		NoAI:        d.NoAI || other.NoAI,
+		NoImageAI:   d.NoImageAI || other.NoImageAI,
+		TDMReserved: d.TDMReserved || other.TDMReserved,
+		TDMPolicy:   cmp.Or(other.TDMPolicy, d.TDMPolicy),
+	}
 }
 
 // Leaf is a leaf of the document tree, in document order: a text node, or an
