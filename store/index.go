@@ -35,6 +35,7 @@ type Entry struct {
 	Length int64 // bytes in the file; 0 where records share a gzip member
 	ID     string
 	Of     string // ID of the response that a conversion is of, or that holds the body of a revisit
+	Beside string // ID of the response that a request or metadata record is beside
 	Asked  bool   // see Record.Asked
 }
 
@@ -94,7 +95,8 @@ func (r *Reader) atMemberEnd() bool {
 func describe(rec *Record) Entry {
 	e := Entry{
 		Target: rec.Target(), Type: rec.Type(), Date: rec.Date(), Digest: rec.Get("WARC-Payload-Digest"),
-		File: rec.File, Offset: rec.Offset, Inner: rec.Inner, ID: rec.Get("WARC-Record-ID"), Of: rec.Get("WARC-Refers-To"), Asked: rec.Asked(),
+		File: rec.File, Offset: rec.Offset, Inner: rec.Inner, ID: rec.Get("WARC-Record-ID"), Of: rec.Get("WARC-Refers-To"),
+		Beside: rec.Get("WARC-Concurrent-To"), Asked: rec.Asked(),
 	}
 	switch e.Type {
 	case "resource", "metadata", "conversion":
