@@ -211,6 +211,7 @@ type repair struct {
 	unended   map[int]bool      // numbers of files before that one that have lost their ends
 	exchanges int               // behind the mark
 	headless  []store.Piece     // metadata without a response
+	earlier   earlierRounds     // of which the archive of a round has bodies
 	made      int               // events, in the file madeLog
 	retried   map[uint64]retry  // of these, the last failure of an address that is tried again
 	finals    map[int]bool      // of these, failures after which it is not

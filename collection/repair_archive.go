@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,6 +176,10 @@ func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *
 		return nil
 	}
 	e, err := r.eventOf(x)
+	if isBodyGone(err) {
+		r.loseExchange(x, group)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -191,6 +196,26 @@ func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *
 	r.made++
 	_, err = made.Append(e)
 	return err
+}
+
+// isBodyGone tells the error of reading a response that refers to an earlier round, where the
+// archive of that is there and does not hold the body, or is not there. A folder that cannot
+// be read, or a list of what earlier rounds know, is not that: it can be put back.
+func isBodyGone(err error) bool {
+	return errors.Is(err, ErrNoEarlier) && !errors.As(err, new(*knownError)) && !errors.As(err, new(*fs.PathError))
+}
+
+// loseExchange moves an exchange away whose body is gone: its address is lost.
+func (r *repair) loseExchange(x exchange, group []store.Piece) {
+	for _, p := range group {
+		r.setAside(p)
+	}
+	r.trouble = true
+	h := hashOf(x.url)
+	t := r.tallies[h]
+	t.final = true
+	r.tallies[h] = t
+	r.lose(x.url)
 }
 
 // endUnknown tells whether the old frontier is lost, and with it the mark of the log.
@@ -253,7 +278,7 @@ func (r *repair) lose(url string) {
 // eventOf makes the event of an exchange that the log does not tell of: without
 // the links that it queued.
 func (r *repair) eventOf(x exchange) (event.Event, error) {
-	p, mime, err := r.w.readExchange(x)
+	p, mime, err := r.w.readExchange(x, &r.earlier)
 	if err != nil {
 		return nil, err
 	}
@@ -317,8 +342,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// readExchange reads the response of an exchange.
-func (c Collection) readExchange(x exchange) (p *web.Response, mime string, err error) {
+// readExchange reads the response of an exchange, its body by earlier where it refers to one.
+func (c Collection) readExchange(x exchange, earlier *earlierRounds) (p *web.Response, mime string, err error) {
 	f, err := os.Open(x.file)
 	if err != nil {
 		return nil, "", err
@@ -332,7 +357,7 @@ func (c Collection) readExchange(x exchange) (p *web.Response, mime string, err 
 	if err != nil {
 		return nil, "", err
 	}
-	p, err = c.whole(new(earlierRounds), p)
+	p, err = c.whole(earlier, p)
 	return p, rec.Get("WARC-Identified-Payload-Type"), err
 }
 
