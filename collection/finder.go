@@ -61,6 +61,24 @@ func (a *Finder) Response(ctx context.Context, u web.URL) (*web.Response, error)
 			return nil, ErrAbsent
 		}
 	}
+	r, err := a.read(p, u)
+	if errors.As(err, new(*store.Damage)) { // or the archive was cut back and has grown again
+		before := p
+		if err := a.update(ctx); err != nil {
+			return nil, err
+		}
+		if p, ok = a.places[id]; !ok {
+			return nil, ErrAbsent
+		}
+		if p != before {
+			return a.read(p, u)
+		}
+	}
+	return r, err
+}
+
+// read reads the response of an address at its place. a.mu is held.
+func (a *Finder) read(p foundAt, u web.URL) (*web.Response, error) {
 	f, err := os.Open(a.files[p.file].path)
 	if err != nil {
 		return nil, err
@@ -81,8 +99,20 @@ func (a *Finder) Response(ctx context.Context, u web.URL) (*web.Response, error)
 	return r, err
 }
 
-// update reads what the files have grown by. a.mu is held.
+// update reads what the files have grown by, or all of them where one was cut back or
+// replaced. a.mu is held.
 func (a *Finder) update(ctx context.Context) error {
+	err := a.readNew(ctx)
+	if errors.Is(err, errCutBack) {
+		a.places, a.files = nil, nil
+		err = a.readNew(ctx)
+	}
+	return err
+}
+
+var errCutBack = errors.New("the archive was cut back")
+
+func (a *Finder) readNew(ctx context.Context) error {
 	paths, err := a.col.ArchiveFiles()
 	if err != nil {
 		return err
@@ -119,12 +149,17 @@ func (a *Finder) readOn(ctx context.Context, i int32) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() == known.size {
+	switch {
+	case info.Size() == known.size:
 		return nil
+	case info.Size() < known.size:
+		return errCutBack
 	}
 	r := store.NewReader(known.path, f, info.Size())
 	if known.offset > 0 {
-		if _, err := r.At(known.offset, known.inner); err != nil {
+		if _, err := r.At(known.offset, known.inner); errors.As(err, new(*store.Damage)) {
+			return errCutBack
+		} else if err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,9 @@ func (r *repair) readArchive() (err error) {
 	for _, f := range r.files {
 		total += f.size
 	}
-	r.checkFiles()
+	if err := r.checkFiles(); err != nil {
+		return err
+	}
 	for _, f := range r.files {
 		w := &walker{
 			piece: func(p store.Piece) error {
@@ -68,27 +71,42 @@ func (r *repair) readArchive() (err error) {
 	return nil
 }
 
-// checkFiles looks whether the archive has all its files, and reaches to the mark
-// of the old frontier.
-func (r *repair) checkFiles() {
+// checkFiles looks whether the archive has all its files, reaches to the mark of the old
+// frontier, and whether each file that another follows has its end.
+func (r *repair) checkFiles() error {
 	has := map[int]archiveFile{}
-	last := -1
+	r.lastFile = -1
 	for _, f := range r.files {
 		has[f.number] = f
-		last = max(last, f.number)
+		r.lastFile = max(r.lastFile, f.number)
 	}
 	if m := r.archiveMark; m.known && m.end > 0 {
-		last = max(last, m.number)
+		r.lastFile = max(r.lastFile, m.number)
 		if f, ok := has[m.number]; ok && f.size < m.end {
 			r.found("%s has %d of %d bytes", r.w.inFolder(f.path), f.size, m.end)
 		}
 	}
-	for n := range last + 1 {
-		if _, ok := has[n]; !ok {
+	for n := range r.lastFile + 1 {
+		f, ok := has[n]
+		if !ok {
 			r.found("the archive's file with the number %05d is missing", n)
 			r.absent = append(r.absent, n)
+			continue
+		}
+		if n == r.lastFile {
+			break // the crawl goes on in it
+		}
+		lacks, err := store.CheckEnd(f.path)
+		var damage *store.Damage
+		switch {
+		case errors.As(err, &damage) && (lacks || f.size == 0):
+			r.found("%s: %v", r.w.inFolder(f.path), damage.Err)
+			r.unended[n] = lacks
+		case err != nil && damage == nil:
+			return err
 		}
 	}
+	return nil
 }
 
 // behind tells whether a place in the archive is behind the old frontier's mark.
@@ -158,6 +176,10 @@ func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *
 		return nil
 	}
 	e, err := r.eventOf(x)
+	if isBodyGone(err) {
+		r.loseExchange(x, group)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -174,6 +196,26 @@ func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *
 	r.made++
 	_, err = made.Append(e)
 	return err
+}
+
+// isBodyGone tells the error of reading a response that refers to an earlier round, where the
+// archive of that is there and does not hold the body, or is not there. A folder that cannot
+// be read, or a list of what earlier rounds know, is not that: it can be put back.
+func isBodyGone(err error) bool {
+	return errors.Is(err, ErrNoEarlier) && !errors.As(err, new(*knownError)) && !errors.As(err, new(*fs.PathError))
+}
+
+// loseExchange moves an exchange away whose body is gone: its address is lost.
+func (r *repair) loseExchange(x exchange, group []store.Piece) {
+	for _, p := range group {
+		r.setAside(p)
+	}
+	r.trouble = true
+	h := hashOf(x.url)
+	t := r.tallies[h]
+	t.final = true
+	r.tallies[h] = t
+	r.lose(x.url)
 }
 
 // endUnknown tells whether the old frontier is lost, and with it the mark of the log.
@@ -236,7 +278,7 @@ func (r *repair) lose(url string) {
 // eventOf makes the event of an exchange that the log does not tell of: without
 // the links that it queued.
 func (r *repair) eventOf(x exchange) (event.Event, error) {
-	p, mime, err := r.w.readExchange(x)
+	p, mime, err := r.w.readExchange(x, &r.earlier)
 	if err != nil {
 		return nil, err
 	}
@@ -300,8 +342,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// readExchange reads the response of an exchange.
-func (c Collection) readExchange(x exchange) (p *web.Response, mime string, err error) {
+// readExchange reads the response of an exchange, its body by earlier where it refers to one.
+func (c Collection) readExchange(x exchange, earlier *earlierRounds) (p *web.Response, mime string, err error) {
 	f, err := os.Open(x.file)
 	if err != nil {
 		return nil, "", err
@@ -315,65 +357,86 @@ func (c Collection) readExchange(x exchange) (p *web.Response, mime string, err 
 	if err != nil {
 		return nil, "", err
 	}
-	p, err = c.whole(new(earlierRounds), p)
+	p, err = c.whole(earlier, p)
 	return p, rec.Get("WARC-Identified-Payload-Type"), err
 }
 
-// replaceArchive writes the archive's files that lose pieces, and those pieces,
-// and returns the changes that put them in place. Where a file loses its end, it
-// is cut.
+// replaceArchive writes the archive's files that lose pieces, or have lost their ends,
+// and those pieces, and returns the changes that put them in place. Where the last file
+// loses its end, it is cut.
 func (r *repair) replaceArchive() (changes journal, err error) {
 	for _, f := range r.files {
 		spans := merged(r.spans[f.path])
-		if len(spans) == 0 {
-			continue
-		}
-		aside := filepath.Join(r.w.ArchiveDir(), "damaged")
-		if err := os.MkdirAll(aside, 0o755); err != nil {
+		moved, err := r.moveAside(f, spans)
+		if err != nil {
 			return nil, err
 		}
-		r.report.Aside = r.w.inFolder(aside)
-		for _, s := range spans {
-			name := vacantName(filepath.Join(aside, fmt.Sprintf("%s.%d-%d", filepath.Base(f.path), s.from, s.to)))
-			if err := copySpans(f.path, name+".new", []span{s}); err != nil {
+		changes = append(changes, moved...)
+		keep, size := without(spans, f.size)
+		rel := r.w.inFolder(f.path)
+		switch followed := f.number < r.lastFile; {
+		case followed && size == 0:
+			r.absent = append(r.absent, f.number)
+		case len(spans) == 0 && !r.unended[f.number]:
+		case len(spans) == 1 && spans[0].to == f.size && !r.unended[f.number]:
+			changes = append(changes, change{Kind: "cut", From: rel, Size: size})
+			r.shorten(f.path, size)
+		default:
+			var end []byte
+			if r.unended[f.number] {
+				end = store.Closing(filepath.Base(f.path), r.last)
+			}
+			if err := copySpans(f.path, f.path+".new", keep, end); err != nil {
 				return nil, err
 			}
-			changes = append(changes, change{Kind: "move", From: r.w.inFolder(name + ".new"), To: r.w.inFolder(name)})
+			changes = append(changes, change{Kind: "move", From: rel + ".new", To: rel})
+			r.shorten(f.path, size+int64(len(end)))
 		}
-		rel := r.w.inFolder(f.path)
-		if s := spans[0]; len(spans) == 1 && s.to == f.size {
-			changes = append(changes, change{Kind: "cut", From: rel, Size: s.from})
-			r.shorten(f.path, s.from)
-			continue
-		}
-		var keep []span
-		at := int64(0)
-		for _, s := range append(spans, span{f.size, f.size}) {
-			if s.from > at {
-				keep = append(keep, span{at, s.from})
-			}
-			at = s.to
-		}
-		if err := copySpans(f.path, f.path+".new", keep); err != nil {
-			return nil, err
-		}
-		var size int64
-		for _, s := range keep {
-			size += s.to - s.from
-		}
-		changes = append(changes, change{Kind: "move", From: rel + ".new", To: rel})
-		r.shorten(f.path, size)
 	}
 	return changes, r.standIn(&changes)
 }
 
-// standIn lets a file of one record stand where one of the archive is missing, so
-// that the others keep their numbers.
+// moveAside writes the pieces that a file loses to files of their own.
+func (r *repair) moveAside(f archiveFile, spans []span) (changes journal, err error) {
+	if len(spans) == 0 {
+		return nil, nil
+	}
+	aside := filepath.Join(r.w.ArchiveDir(), "damaged")
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return nil, err
+	}
+	r.report.Aside = r.w.inFolder(aside)
+	for _, s := range spans {
+		name := vacantName(filepath.Join(aside, fmt.Sprintf("%s.%d-%d", filepath.Base(f.path), s.from, s.to)))
+		if err := copySpans(f.path, name+".new", []span{s}, nil); err != nil {
+			return nil, err
+		}
+		changes = append(changes, change{Kind: "move", From: r.w.inFolder(name + ".new"), To: r.w.inFolder(name)})
+	}
+	return changes, nil
+}
+
+// without is what spans leave of a file, and how many bytes that is.
+func without(spans []span, size int64) (keep []span, kept int64) {
+	at := int64(0)
+	for _, s := range append(slices.Clip(spans), span{size, size}) {
+		if s.from > at {
+			keep = append(keep, span{at, s.from})
+			kept += s.from - at
+		}
+		at = s.to
+	}
+	return keep, kept
+}
+
+// standIn lets a file of one record stand where one of the archive is missing or has
+// nothing left, so that the others keep their numbers.
 func (r *repair) standIn(changes *journal) error {
 	if len(r.files) == 0 {
 		return nil // a new archive begins
 	}
 	prefix, _, _ := store.NumberOf(filepath.Base(r.files[0].path))
+	r.files = slices.DeleteFunc(r.files, func(f archiveFile) bool { return slices.Contains(r.absent, f.number) })
 	for _, n := range r.absent {
 		name := filepath.Join(r.w.ArchiveDir(), fmt.Sprintf("%s-%05d.warc.gz", prefix, n))
 		b := store.Placeholder(filepath.Base(name), r.last)
@@ -418,8 +481,8 @@ func merged(spans []span) (out []span) {
 	return out
 }
 
-// copySpans writes pieces of a file to another.
-func copySpans(from, to string, spans []span) (err error) {
+// copySpans writes pieces of a file to another, and end behind them.
+func copySpans(from, to string, spans []span, end []byte) (err error) {
 	src, err := os.Open(from)
 	if err != nil {
 		return err
@@ -434,6 +497,9 @@ func copySpans(from, to string, spans []span) (err error) {
 		if _, err := io.Copy(dst, io.NewSectionReader(src, s.from, s.to-s.from)); err != nil {
 			return err
 		}
+	}
+	if _, err := dst.Write(end); err != nil {
+		return err
 	}
 	return dst.Sync()
 }

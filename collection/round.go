@@ -186,6 +186,12 @@ type earlierRounds struct {
 // ErrNoEarlier says that the body of a revisit record is not where it should be.
 var ErrNoEarlier = errors.New("the archive of the earlier round does not hold the body")
 
+// knownError says that the list of what earlier rounds know cannot be read.
+type knownError struct{ err error }
+
+func (e *knownError) Error() string { return e.err.Error() }
+func (e *knownError) Unwrap() error { return e.err }
+
 // Earlier finds the responses of earlier rounds by their addresses; see Finder.
 type Earlier struct {
 	round  Collection
@@ -207,7 +213,7 @@ func (c Collection) earlier(ctx context.Context, e *earlierRounds, u web.URL) (*
 		for k, err := range c.Known() {
 			if err != nil {
 				e.round = nil
-				return nil, err
+				return nil, &knownError{err}
 			}
 			e.round[hashOf(k.URL.String())] = k.Body
 		}

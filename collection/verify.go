@@ -243,6 +243,11 @@ func (v *verification) verifyArchive() error {
 			v.bad(Damage{v.c.inFolder(f.path), fmt.Sprintf("offset %d", f.size), fmt.Sprintf("the file ends; it should have %d bytes", end), remedyRepair}, "archive")
 			end = f.size
 		}
+		if n < last {
+			if err := v.verifyEnd(f); err != nil {
+				return err
+			}
+		}
 		if err := v.verifyFile(f, end, done, total); err != nil {
 			return err
 		}
@@ -250,6 +255,19 @@ func (v *verification) verifyArchive() error {
 	}
 	if v.archiveFile >= 0 && !v.Running {
 		return v.lookBehind(files)
+	}
+	return nil
+}
+
+// verifyEnd looks whether a file that another follows has its end.
+func (v *verification) verifyEnd(f archiveFile) error {
+	lacks, err := store.CheckEnd(f.path)
+	var damage *store.Damage
+	if !errors.As(err, &damage) {
+		return err
+	}
+	if lacks || f.size == 0 { // any other damage is that of a record
+		v.bad(Damage{v.c.inFolder(f.path), fmt.Sprintf("offset %d", damage.Offset), damage.Err.Error(), remedyRepair}, "archive")
 	}
 	return nil
 }

@@ -18,8 +18,94 @@ import (
 )
 
 // entries are the records of the archive of a collection that are exported, in their
-// order. The record that a running crawl is writing is no damage.
+// order: without opt-outs, those alone that the log tells about, without the pages that
+// opt out and what these asked for. The record that a running crawl is writing is no damage.
 func (in *Input) entries(ctx context.Context, s *survey, i int, c collection.Collection, g *gaps) iter.Seq2[store.Entry, error] {
+	all := in.allEntries(ctx, s, i, c, g)
+	if !in.WithoutOptOuts {
+		return all
+	}
+	return func(yield func(store.Entry, error) bool) {
+		var o optOutFilter
+		for e, err := range all {
+			if err != nil {
+				yield(store.Entry{}, err)
+				return
+			}
+			if !s.crawl[i].extent.Holds(e.File, e.Offset) {
+				continue
+			}
+			u, err := web.Parse(e.Target)
+			for _, e := range o.take(e, err == nil && s.left(in, u)) {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+		for _, e := range o.flush(false) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// optOutFilter takes from a series of records those of pages that opt out. What a page
+// asked for while a browser rendered it lies before the page:
+//
+//	response (asked), request …, response (the page), request, metadata
+//
+// so from there on records are held until the metadata tells whose they are.
+type optOutFilter struct {
+	held []store.Entry
+	left bool // the page opts out
+}
+
+// take takes in a record, and gives those that are known to stay. left says that the
+// address of the record opts out.
+func (o *optOutFilter) take(e store.Entry, left bool) (stay []store.Entry) {
+	if len(o.held) > 0 && o.held[0].File != e.File {
+		stay = o.flush(false) // its page is not there
+	}
+	if len(o.held) == 0 {
+		o.left = false
+	}
+	if left && !e.Asked && e.Type != "request" {
+		o.left = true
+	}
+	switch {
+	case left && e.Type != "metadata":
+	case e.Asked || len(o.held) > 0:
+		if !left {
+			o.held = append(o.held, e)
+		}
+	case !left:
+		stay = append(stay, e)
+	}
+	if e.Type == "metadata" {
+		stay = append(stay, o.flush(true)...)
+	}
+	return stay
+}
+
+// flush gives the held records. Those that were asked for stay if whose they are is known
+// and that page does not opt out.
+func (o *optOutFilter) flush(known bool) (stay []store.Entry) {
+	gone := map[string]bool{}
+	for _, e := range o.held {
+		if e.Asked && (o.left || !known) {
+			gone[e.ID] = true
+		}
+		if !gone[e.ID] && !(e.Beside != "" && gone[e.Beside]) {
+			stay = append(stay, e)
+		}
+	}
+	o.held = nil
+	return stay
+}
+
+// allEntries are the records of the archive of a collection, in their order.
+func (in *Input) allEntries(ctx context.Context, s *survey, i int, c collection.Collection, g *gaps) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		paths, err := c.ArchiveFiles()
 		if err != nil {
@@ -40,9 +126,6 @@ func (in *Input) entries(ctx context.Context, s *survey, i int, c collection.Col
 			case err != nil:
 				yield(store.Entry{}, err)
 				return
-			}
-			if u, err := web.Parse(e.Target); err == nil && s.left(in, u) {
-				continue
 			}
 			if !yield(e, nil) {
 				return

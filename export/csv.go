@@ -11,8 +11,26 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// Each text of a page is an event.Cell, as spreadsheets open these tables: one line, no
-// control character, no formula.
+// Each text of a page is a cell, as spreadsheets open these tables: one line, no control
+// character, no formula.
+
+// cell is an event.Cell in which no part of the text begins a formula either: where decimals
+// have a comma, spreadsheets part cells by semicolons, also within quotes. An apostrophe
+// behind the semicolon says that text follows.
+func cell(s string) string {
+	s = event.Cell(s)
+	if !strings.Contains(s, ";") {
+		return s
+	}
+	parts := strings.Split(s, ";")
+	for i, part := range parts[1:] {
+		// Quotes and spaces before a formula may go when the cell is read.
+		if start := strings.TrimLeft(part, `" `); event.NoFormula(start) != start {
+			parts[i+1] = "'" + part
+		}
+	}
+	return strings.Join(parts, ";")
+}
 
 func writePagesCSV(ctx context.Context, in *Input, out io.Writer) error {
 	w := csv.NewWriter(out)
@@ -25,12 +43,12 @@ func writePagesCSV(ctx context.Context, in *Input, out io.Writer) error {
 	}
 	return pagesTo(ctx, in, func(p pageRow) error {
 		row := []string{
-			event.Cell(p.URL), p.Time.Format(time.RFC3339Nano), strconv.Itoa(int(p.Status)), event.Cell(p.Type), event.Cell(p.Language), event.Cell(p.Title), event.Cell(p.Text),
-			decimal(p.Relevance), strconv.FormatBool(p.Relevant), event.Cell(p.Reason), event.Cell(p.CopyOf), event.Cell(p.Judge), event.Cell(p.Scorer), strconv.Itoa(int(p.Depth)),
-			event.Cell(p.From), event.Cell(p.Digest), strings.Join(p.OptOuts, " "), event.Cell(p.TDMPolicy), event.Cell(p.Crawl),
+			cell(p.URL), p.Time.Format(time.RFC3339Nano), strconv.Itoa(int(p.Status)), cell(p.Type), cell(p.Language), cell(p.Title), cell(p.Text),
+			decimal(p.Relevance), strconv.FormatBool(p.Relevant), cell(p.Reason), cell(p.CopyOf), cell(p.Judge), cell(p.Scorer), strconv.Itoa(int(p.Depth)),
+			cell(p.From), cell(p.Digest), strings.Join(p.OptOuts, " "), cell(p.TDMPolicy), cell(p.Crawl),
 		}
 		for i := range in.Columns {
-			row = append(row, event.Cell(strings.Join(valuesOf(p.Values, i), Between)))
+			row = append(row, cell(strings.Join(valuesOf(p.Values, i), Between)))
 		}
 		return w.Write(row)
 	}, func() error { w.Flush(); return w.Error() })
@@ -47,7 +65,7 @@ func writeLinksCSV(ctx context.Context, in *Input, out io.Writer) error {
 			priority = decimal(*l.Priority)
 		}
 		return w.Write([]string{
-			event.Cell(l.From), event.Cell(l.To), event.Cell(l.Kind), event.Cell(l.Anchor), event.Cell(l.Context), priority, l.Fate, event.Cell(l.Reason), event.Cell(l.Crawl),
+			cell(l.From), cell(l.To), cell(l.Kind), cell(l.Anchor), cell(l.Context), priority, l.Fate, cell(l.Reason), cell(l.Crawl),
 		})
 	}, func() error { w.Flush(); return w.Error() })
 }

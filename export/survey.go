@@ -9,6 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -34,8 +35,9 @@ type place struct {
 
 // crawlFacts are what an export tells of one collection.
 type crawlFacts struct {
-	name  string
-	ended bool // no run is writing, as far as the log tells
+	extent collection.Extent // of the archive, before the log was read
+	name   string
+	ended  bool // no run is writing, as far as the log tells
 	// The judge by whom all pages up to a number were judged anew; "" = never.
 	anew       string
 	anewBefore int32
@@ -48,8 +50,11 @@ func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
 func (in *Input) look(ctx context.Context) (*survey, error) {
 	s := &survey{pages: map[uint64]place{}}
 	for i, c := range in.Collections {
-		facts := crawlFacts{}
-		number := int32(0)
+		facts, number := crawlFacts{}, int32(0)
+		var err error
+		if facts.extent, err = c.Extent(); err != nil {
+			return nil, err
+		}
 		for e, err := range event.ReadVisits(c.EventLog()) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()

@@ -35,9 +35,6 @@ var errTooLong = errors.New("longer than the limit")
 // errCoding is wrapped when a body is not what its Content-Encoding says.
 var errCoding = errors.New("broken Content-Encoding")
 
-// maxCodings bounds the codings laid over one another in a response.
-const maxCodings = 3
-
 // readBody fills Raw, Body and Truncated of out. The error says why a
 // document brought nothing; other responses bring what they can. The body is
 // counted in s, which has so many bytes reserved for it.
@@ -53,8 +50,8 @@ func (c *client) readBody(ctx context.Context, t *timer, in *http.Response, out 
 			}
 		}
 	}
-	codings := codings(in.Header["Content-Encoding"])
-	if len(codings) > maxCodings {
+	codings := web.Codings(in.Header["Content-Encoding"])
+	if len(codings) > web.MaxCodings {
 		return fmt.Errorf("%w: %d laid over one another", errCoding, len(codings))
 	}
 	weight := 1 // of a byte of the decoded body
@@ -269,23 +266,6 @@ func (b *buffers) finish(in *intake) []byte {
 	in.share.shrink(in.counted - left)
 	in.counted = left
 	return kept
-}
-
-// codings lists the content codings of a response that mean something, in the
-// order they were applied. Words that are no coding ("none", "utf-8") are
-// passed over, as browsers do.
-func codings(header []string) (list []string) {
-	for _, line := range header {
-		for name := range strings.SplitSeq(line, ",") {
-			switch name = strings.ToLower(strings.TrimSpace(name)); name {
-			case "gzip", "br", "zstd", "deflate":
-				list = append(list, name)
-			case "x-gzip":
-				list = append(list, "gzip")
-			}
-		}
-	}
-	return list
 }
 
 // maxWindow is the memory a zstd stream may ask for (RFC 9659).

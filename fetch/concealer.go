@@ -178,7 +178,7 @@ func (c *client) hide(ctx context.Context, t *timer, d *concealer, in *http.Resp
 	if len(body) > max(c.maxBody, was) {
 		body, out.Truncated = body[:max(c.maxBody, was)], "length"
 	}
-	coded := len(codings(in.Header["Content-Encoding"])) > 0
+	coded := len(web.Codings(in.Header["Content-Encoding"])) > 0
 	if length := in.Header["Content-Length"]; len(length) > 0 {
 		if said, err := strconv.Atoi(length[0]); err == nil {
 			in.Header["Content-Length"] = []string{strconv.Itoa(max(said-len(out.Raw), 0) + len(body))}

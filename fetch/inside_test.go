@@ -427,7 +427,7 @@ func FuzzBody(f *testing.F) {
 			t.Fatalf("truncated by %s to nothing, but no failure", out.Truncated)
 		}
 		want := cap(out.Body) + treeFactor*len(out.Body)
-		if list := codings(in.Header["Content-Encoding"]); len(list) > 0 && len(out.Raw) > 0 {
+		if list := web.Codings(in.Header["Content-Encoding"]); len(list) > 0 && len(out.Raw) > 0 {
 			window, times := windows(list, &intake{data: out.Raw, err: io.EOF})
 			want += cap(out.Raw) + window + times*len(out.Body)
 		}

@@ -308,9 +308,18 @@ func (a *Archive) info(name string, more [2]string) []byte {
 // Placeholder renders a file of one record, to stand where a file of an archive is
 // missing: the others keep their numbers. at is the record's date.
 func Placeholder(name string, at time.Time) []byte {
+	return infoAt(name, at, [2]string{"description", "the file that had this name was lost; this one stands in its place"})
+}
+
+// Closing renders the record that ends a file which another follows. at is its date.
+func Closing(name string, at time.Time) []byte {
+	return infoAt(name, at, [2]string{closedField, name})
+}
+
+func infoAt(name string, at time.Time, more [2]string) []byte {
 	a := &Archive{opt: Options{Now: func() time.Time { return at }}}
 	a.level = DefaultLevel
-	return a.info(name, [2]string{"description", "the file that had this name was lost; this one stands in its place"})
+	return a.info(name, more)
 }
 
 // Copy renders a record read from another file, its header unchanged, as a

@@ -13,9 +13,7 @@ import (
 	"hash"
 	"io"
 	"iter"
-	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +35,7 @@ type Entry struct {
 	Length int64 // bytes in the file; 0 where records share a gzip member
 	ID     string
 	Of     string // ID of the response that a conversion is of, or that holds the body of a revisit
+	Beside string // ID of the response that a request or metadata record is beside
 	Asked  bool   // see Record.Asked
 }
 
@@ -96,7 +95,8 @@ func (r *Reader) atMemberEnd() bool {
 func describe(rec *Record) Entry {
 	e := Entry{
 		Target: rec.Target(), Type: rec.Type(), Date: rec.Date(), Digest: rec.Get("WARC-Payload-Digest"),
-		File: rec.File, Offset: rec.Offset, Inner: rec.Inner, ID: rec.Get("WARC-Record-ID"), Of: rec.Get("WARC-Refers-To"), Asked: rec.Asked(),
+		File: rec.File, Offset: rec.Offset, Inner: rec.Inner, ID: rec.Get("WARC-Record-ID"), Of: rec.Get("WARC-Refers-To"),
+		Beside: rec.Get("WARC-Concurrent-To"), Asked: rec.Asked(),
 	}
 	switch e.Type {
 	case "resource", "metadata", "conversion":
@@ -129,6 +129,9 @@ func mediaType(s string) string {
 //
 //	org,example)/path 20260301120000 {"url":"https://…","mime":…,"status":…,"digest":…,"length":…,"offset":…,"filename":…}
 //
+// The key at its beginning is the one by which pywb looks an address up. ReplayWeb.page
+// reads the address of each line instead, from "url".
+//
 // A SHA-1 digest stands there without its name, as is usual. An index holds the lines
 // of its Replayable entries, sorted. An entry packed with others in one gzip member
 // cannot be addressed: that is a *Damage.
@@ -152,7 +155,7 @@ func (e *Entry) CDXJ(filename string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "%s %s %s", sortKey(e.Target), e.Date.Format("20060102150405"), data), nil
+	return fmt.Appendf(nil, "%s %s %s", lookupKey(e.Target), e.Date.Format("20060102150405"), data), nil
 }
 
 // Replayable tells the entries that an index for replay holds.
@@ -165,25 +168,6 @@ func statusText(status int) string {
 		return ""
 	}
 	return strconv.Itoa(status)
-}
-
-// sortKey is the address with its host turned round (SURT), in lower case and
-// without "www.", so that the pages of a domain lie together:
-// "https://www.example.org:8080/A?b" → "org,example:8080)/a?b". IP addresses
-// stay as they are.
-func sortKey(target string) string {
-	u, err := web.Parse(target)
-	if err != nil {
-		return strings.ReplaceAll(strings.ToLower(target), " ", "%20")
-	}
-	host, name := string(u.Host()), u.Host().Name()
-	port := strings.TrimPrefix(host, name)
-	if net.ParseIP(strings.Trim(name, "[]")) == nil {
-		parts := strings.Split(strings.TrimPrefix(name, "www."), ".")
-		slices.Reverse(parts)
-		name = strings.Join(parts, ",")
-	}
-	return name + port + ")" + strings.ToLower(u.RequestPath())
 }
 
 // Report is what Verify found.

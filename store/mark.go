@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -125,22 +127,51 @@ func (a *Archive) checkClosed(n int, size int64) (err error) {
 		return fmt.Errorf("archive: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := NewReader(a.path(n), f, size)
+	return NewReader(a.path(n), f, size).closed(a.name(n))
+}
+
+// CheckEnd looks whether a file of an archive that another follows has its end. The
+// error is a *Damage where it is empty, where its first record cannot be read, or where
+// that promises a last one which is not there: then lacks is true.
+func CheckEnd(path string) (lacks bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	err = NewReader(path, f, info.Size()).closed(filepath.Base(path))
+	return errors.Is(err, errUnclosed), err
+}
+
+var (
+	errUnclosed = errors.New("the file does not end as it was ended: it was cut")
+	errEmpty    = errors.New("the file is empty: it was cut")
+)
+
+// closed looks whether a file of this name, which another follows, has its end.
+func (r *Reader) closed(name string) error {
+	if r.size == 0 {
+		return &Damage{File: r.name, Err: errEmpty}
+	}
 	value, err := r.infoField(closingField)
 	if err != nil || value != closingValue {
 		return err
 	}
-	from := max(0, size-closingPeek)
+	from := max(0, r.size-closingPeek)
 	for found := true; ; from++ {
 		if from, found = r.search(from); !found {
 			break
 		}
 		r.seek(from)
-		if name, err := r.infoField(closedField); err == nil && name == a.name(n) {
+		if closed, err := r.infoField(closedField); err == nil && closed == name {
 			return nil
 		}
 	}
-	return &Damage{File: a.path(n), Offset: size, Err: errors.New("the file does not end as it was ended: it was cut")}
+	return &Damage{File: r.name, Offset: r.size, Err: errUnclosed}
 }
 
 // closingPeek bounds the length of the record that ends a file, in bytes.

@@ -277,7 +277,7 @@ func TestCDXJ(t *testing.T) {
 	for _, line := range cdxj(t, paths(t, dir)...) {
 		keys = append(keys, strings.Join(strings.Fields(line)[:2], " "))
 	}
-	want := []string{"192.0.2.7:8080)/ 20260301120000", "org,example)/a 20260301120000", "org,example)/b?q=1 20260301120000"}
+	want := []string{"7,2,0,192:8080)/ 20260301120000", "org,example)/a 20260301120000", "org,example)/b?q=1 20260301120000"}
 	if !reflect.DeepEqual(keys, want) {
 		t.Errorf("keys %q", keys)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http/httputil"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,8 +28,9 @@ import (
 // body are bounded by limit bytes each; what is longer is cut, and the response
 // marked as truncated. A chunked body, as some tools keep it, is unchunked.
 //
-// A body whose content coding is broken or unknown is no error: Body is then
-// what could be decoded, or Raw itself where nothing could be.
+// A body whose content coding is broken is no error: Body is then what could be decoded,
+// or Raw itself where nothing could be, or codings are laid over one another beyond
+// web.MaxCodings.
 func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 	place := func(err error) error { return &Damage{File: rec.File, Offset: rec.Offset, Err: err} }
 	u, err := web.Parse(rec.Target())
@@ -70,7 +72,7 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 		}
 	}
 	p.Body = p.Raw
-	if codings := get(p.Header, "Content-Encoding"); codings != "" && len(p.Raw) > 0 {
+	if codings := web.Codings(p.Header["Content-Encoding"]); len(codings) > 0 && len(codings) <= web.MaxCodings && len(p.Raw) > 0 {
 		if n, err := strconv.ParseInt(rec.Get(decodedLength), 10, 64); err == nil && n > 0 {
 			limit = min(limit, n)
 		}
@@ -216,13 +218,11 @@ func splitHead(data []byte) (head, body []byte) {
 
 // decode undoes content codings, the last applied first. It returns nil when
 // nothing can be decoded, and whether the result was cut at limit.
-func decode(raw []byte, codings string, limit int64) (body []byte, cut bool) {
-	list := strings.Split(strings.ToLower(codings), ",")
+func decode(raw []byte, codings []string, limit int64) (body []byte, cut bool) {
 	var src io.Reader = bytes.NewReader(raw)
-	for i := len(list) - 1; i >= 0; i-- {
-		switch strings.TrimSpace(list[i]) {
-		case "", "identity":
-		case "gzip", "x-gzip":
+	for _, coding := range slices.Backward(codings) {
+		switch coding {
+		case "gzip":
 			gz, err := gzip.NewReader(src)
 			if err != nil {
 				return nil, false
@@ -249,8 +249,6 @@ func decode(raw []byte, codings string, limit int64) (body []byte, cut bool) {
 			}
 			defer z.Close()
 			src = z
-		default:
-			return nil, false
 		}
 	}
 	body, _ = io.ReadAll(io.LimitReader(src, limit+1)) // a broken end keeps what came before
