@@ -76,7 +76,7 @@ func (s *Step) enterKnown(now time.Time, due []Known, preview Preview) (Outcome,
 }
 
 // enterLeft adds pages of Again.Left, as many as the budget has room for, and tells whether
-// it added any. It is called where nothing else waits. How many were added so far is stored
+// it added any. It is called where nothing else waits that can be asked for. How many were added so far is stored
 // with the turn, so that a run which goes on asks for none twice.
 func (d *driver) enterLeft(ctx context.Context, now time.Time) (bool, error) {
 	left := d.Again.Left

@@ -93,10 +93,11 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		if t.over() {
 			err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 		}
+		heard := fresh || errors.Is(err, errAgain) && !c.blind() // the server said that it will not answer
 		err = failed(ctx, u, out, err)
 		var f *web.Failure
 		if errors.As(err, &f) {
-			f.Connected = fresh
+			f.Connected = heard
 		}
 		return nil, err
 	}

@@ -66,6 +66,7 @@ func encodeQuery(ref string, e encoding.Encoding) string {
 // is not, and a character that the encoding does not have is its number between before and after.
 func encoded(s string, e encoding.Encoding, put func(dst []byte, c byte) []byte, before, after string) string {
 	var out []byte
+	s = strings.ToValidUTF8(s, "\uFFFD") // a text may have been cut within a character
 	encoder := e.NewEncoder()
 	for s != "" {
 		n := ascii(s)

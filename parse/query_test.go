@@ -3,6 +3,7 @@ package parse_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/text/encoding/htmlindex"
@@ -137,6 +138,22 @@ func TestFormsInTheEncodingOfThePage(t *testing.T) {
 		}
 		if all := addresses(got); !slices.Equal(all, []string{"http://example.org" + c.want}) {
 			t.Errorf("%s, %s leads to\n%q, want\n%q", c.label, c.form, all, c.want)
+		}
+	}
+}
+
+// A text of a form that is so long that it is cut within a character is sent all the same.
+func TestTextOfAFormIsCut(t *testing.T) {
+	for label, letter := range map[string]string{"windows-1251": "ж", "shift_jis": "ア", "gbk": "中", "euc-kr": "한", "iso-8859-1": "é"} {
+		for n := range 4 {
+			body := `<form action=/find><textarea name=q>` + strings.Repeat("x", n) + strings.Repeat(letter, 3000) + `</textarea></form>`
+			p, err := parse.New(parse.Options{Sources: []parse.Source{parse.SourceForms}}).Parse(encodedPage(t, label, body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all := addresses(p); len(all) != 1 || !strings.Contains(all[0], "/find?q="+strings.Repeat("x", n)+"%") {
+				t.Errorf("%s, behind %d letters: %.100q", label, n, all)
+			}
 		}
 	}
 }
