@@ -3,7 +3,6 @@ package crawl_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 
@@ -41,32 +40,12 @@ func (fondJudge) Judge(context.Context, *web.Page) (web.Verdict, error) {
 	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
 }
 
-// logged is an event log in memory.
-type logged []event.Event
-
-func (l *logged) Append(events ...event.Event) ([]byte, error) {
-	*l = append(*l, events...)
-	return fmt.Append(nil, len(*l)), nil
-}
-
-func (l *logged) Sync() error { return nil }
-
-func (l *logged) all() iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		for _, e := range *l {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-// check compares the verdicts of pages, and all counts with one another.
-func (l *logged) check(t *testing.T, when, want string) {
+// checkCounts compares the verdicts of pages in a log, and all counts of it with one another.
+func checkCounts(t *testing.T, l *memoryLog, when, want string) {
 	t.Helper()
 	var followed, read event.Summary
 	var harvest event.Harvest
-	for _, e := range *l {
+	for _, e := range l.events {
 		followed.Add(e)
 	}
 	retrace, err := crawl.NewRetrace(func(string) ([]byte, error) { return nil, nil })
@@ -106,7 +85,7 @@ func (l *logged) check(t *testing.T, when, want string) {
 // page stays out of the harvest whatever is said of it. Once a label is undone each is what it was, in a
 // later run too. Whoever follows the crawl counts what whoever reads its log does.
 func TestLabelsOfWhatIsLeftOut(t *testing.T) {
-	site, log, parser := newLeftOutWeb(), &logged{}, parse.New(parse.Options{})
+	site, log, parser := newLeftOutWeb(), &memoryLog{}, parse.New(parse.Options{})
 	run := func(pages int, judge crawl.Judge, front crawl.Frontier, told []event.Act, lines ...event.Act) *crawl.Crawl {
 		t.Helper()
 		c := newCrawl(t, site.mapWeb, 1)
@@ -145,7 +124,7 @@ func TestLabelsOfWhatIsLeftOut(t *testing.T) {
 		{Number: 1, Do: event.Relevant, URL: u("4")}, {Number: 2, Do: event.More, URL: u("5")}, {Number: 3, Do: event.Relevant, URL: u("6")},
 	}
 	first := run(30, fondJudge{}, nil, nil, acts...)
-	log.check(t, "after labels", "/4 true, /5 false, /6 true, ")
+	checkCounts(t, log, "after labels", "/4 true, /5 false, /6 true, ")
 
 	pages := func(yield func(*web.Page, error) bool) {
 		for e := range log.all() {
@@ -166,8 +145,8 @@ func TestLabelsOfWhatIsLeftOut(t *testing.T) {
 	if err := anew.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	log.check(t, "judged anew", "/4 true, /5 false, /6 true, ")
+	checkCounts(t, log, "judged anew", "/4 true, /5 false, /6 true, ")
 
 	run(40, fondJudge{}, first.Frontier, acts, event.Act{Do: event.Undo, Act: 1}, event.Act{Do: event.Undo, Act: 2}, event.Act{Do: event.Undo, Act: 3})
-	log.check(t, "undone", "/4 false, /5 false, /6 false, ")
+	checkCounts(t, log, "undone", "/4 false, /5 false, /6 false, ")
 }

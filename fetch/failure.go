@@ -120,7 +120,7 @@ func classify(err error) (reason web.Reason, temporary bool) {
 
 // broke tells whether the peer ended the connection, or the request.
 func broke(err error) bool {
-	return errors.Is(err, errAgain) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.Is(err, errResend) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
 		strings.HasSuffix(err.Error(), "EOF") || // net/http flattens it: "unexpected EOF", "transport connection broken: EOF"
 		strings.Contains(err.Error(), "server closed") ||

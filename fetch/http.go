@@ -93,7 +93,7 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		if t.over() {
 			err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 		}
-		heard := fresh || errors.Is(err, errAgain) && !c.blind() // the server said that it will not answer
+		heard := fresh || errors.Is(err, errResend) && !c.blind() // the server said that it will not answer
 		err = failed(ctx, u, out, err)
 		var f *web.Failure
 		if errors.As(err, &f) {
@@ -175,7 +175,7 @@ const maxStale = 8
 //
 // In HTTP/2, net/http would send a request again, up to seven times, that the server
 // refused or reset, or answered by GOAWAY. That would pass the gate by, so the request
-// ends with errAgain instead. It would also keep a connection on which a request was given
+// ends with errResend instead. It would also keep a connection on which a request was given
 // up, and read on whatever the server sends: such a connection is closed, as in HTTP/1.
 func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Response) (in *http.Response, fresh bool, err error) {
 	request := &http.Request{
@@ -197,16 +197,16 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	for range maxStale {
 		connected, stale := false, false
 		var overHTTP2, sent atomic.Bool // HTTP/2 is spoken; the server may have heard the request
-		var over net.Conn
-		within, end := context.WithCancelCause(withSent(ctx, &sent))
-		traced := httptrace.WithClientTrace(within, &httptrace.ClientTrace{
+		var conn net.Conn
+		attempt, end := context.WithCancelCause(withSent(ctx, &sent))
+		traced := httptrace.WithClientTrace(attempt, &httptrace.ClientTrace{
 			GotConn: func(i httptrace.GotConnInfo) {
 				if sent.Load() {
-					end(errAgain)
+					end(errResend)
 					cut(i.Conn) // or it might be written to all the same
 					return
 				}
-				over, connected, stale, fresh = i.Conn, true, false, !i.Reused && !c.blind()
+				conn, connected, stale, fresh = i.Conn, true, false, !i.Reused && !c.blind()
 				if under, ok := ours(i.Conn); ok && !c.blind() { // else the address is not the server's
 					out.Remote, out.Address = under.to.String(), under.to.Addr().Unmap()
 					if stale = known && network(out.Address) != network(to.addr); stale {
@@ -220,16 +220,16 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 		in, err = transport.RoundTrip(request.WithContext(traced))
 		if overHTTP2.Load() {
 			if err != nil {
-				cut(over)
+				cut(conn)
 			} else {
-				in.Body = &http2Body{ReadCloser: in.Body, over: over}
+				in.Body = &http2Body{ReadCloser: in.Body, conn: conn}
 			}
 		}
 		switch {
 		case err == nil:
 			return in, fresh, nil
-		case context.Cause(within) == errAgain:
-			err = errAgain
+		case context.Cause(attempt) == errResend:
+			err = errResend
 		case stale && ctx.Err() == nil:
 			continue
 		case !connected:
@@ -240,8 +240,8 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	return nil, false, fmt.Errorf("%w: the connections to %s lead elsewhere than to %s", errNoConnection, u.Host(), to.addr)
 }
 
-// errAgain ends a request that net/http is about to send a second time.
-var errAgain = errors.New("the server refused the request, or ended it before an answer")
+// errResend ends a request that net/http is about to send a second time.
+var errResend = errors.New("the server refused the request, or ended it, before an answer")
 
 // withSent has dial make no connection once sent is set.
 func withSent(ctx context.Context, sent *atomic.Bool) context.Context {
@@ -259,7 +259,7 @@ func isSent(ctx context.Context) bool {
 // http2Body is a body in HTTP/2 whose connection is closed with it, unless it was read to its end.
 type http2Body struct {
 	io.ReadCloser
-	over  net.Conn
+	conn  net.Conn
 	whole bool
 }
 
@@ -271,7 +271,7 @@ func (b *http2Body) Read(p []byte) (int, error) {
 
 func (b *http2Body) Close() error {
 	if !b.whole {
-		cut(b.over)
+		cut(b.conn)
 	}
 	return b.ReadCloser.Close()
 }

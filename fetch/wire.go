@@ -136,7 +136,7 @@ func (w *wire) close() {
 // time left, so that a silent one does not use up what another needs.
 func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if isSent(ctx) {
-		return nil, errAgain
+		return nil, errResend
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.options.Timeout)
 	defer cancel()
