@@ -120,7 +120,7 @@ func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
 		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, leftOut: map[int]bool{}, repaid: map[uint64]struct{}{},
-		unended: map[int]bool{}, retried: map[uint64]retry{}, finals: map[int]bool{}, depths: map[web.URL]int{},
+		withoutEnd: map[int]bool{}, retried: map[uint64]retry{}, finals: map[int]bool{}, depths: map[web.URL]int{},
 	}
 }
 
@@ -204,19 +204,19 @@ type repair struct {
 	muted    map[uint64]bool  // links that were left in a muted place last
 
 	// From readArchive.
-	files     []archiveFile
-	spans     map[string][]span // damaged pieces, by file
-	absent    []int             // numbers of files that are missing, or have nothing left
-	lastFile  int               // the highest number of a file
-	unended   map[int]bool      // numbers of files before that one that have lost their ends
-	exchanges int               // behind the mark
-	headless  []store.Piece     // metadata without a response
-	earlier   earlierRounds     // of which the archive of a round has bodies
-	made      int               // events, in the file madeLog
-	retried   map[uint64]retry  // of these, the last failure of an address that is tried again
-	finals    map[int]bool      // of these, failures after which it is not
-	trouble   bool              // something is to be repaired
-	named     map[string]bool   // addresses that are done, with an outcome that no store tells so far
+	files      []archiveFile
+	spans      map[string][]span // damaged pieces, by file
+	absent     []int             // numbers of files that are missing, or have nothing left
+	lastFile   int               // the highest number of a file
+	withoutEnd map[int]bool      // numbers of files before that one that have lost their ends
+	exchanges  int               // behind the mark
+	headless   []store.Piece     // metadata without a response
+	earlier    earlierRounds     // of which the archive of a round has bodies
+	made       int               // events, in the file madeLog
+	retried    map[uint64]retry  // of these, the last failure of an address that is tried again
+	finals     map[int]bool      // of these, failures after which it is not
+	trouble    bool              // something is to be repaired
+	named      map[string]bool   // addresses that are done, with an outcome that no store tells so far
 
 	// From writeLog.
 	retrace *crawl.Retrace

@@ -101,7 +101,7 @@ func (r *repair) checkFiles() error {
 		switch {
 		case errors.As(err, &damage) && (lacks || f.size == 0):
 			r.found("%s: %v", r.w.inFolder(f.path), damage.Err)
-			r.unended[n] = lacks
+			r.withoutEnd[n] = lacks
 		case err != nil && damage == nil:
 			return err
 		}
@@ -377,13 +377,13 @@ func (r *repair) replaceArchive() (changes journal, err error) {
 		switch followed := f.number < r.lastFile; {
 		case followed && size == 0:
 			r.absent = append(r.absent, f.number)
-		case len(spans) == 0 && !r.unended[f.number]:
-		case len(spans) == 1 && spans[0].to == f.size && !r.unended[f.number]:
+		case len(spans) == 0 && !r.withoutEnd[f.number]:
+		case len(spans) == 1 && spans[0].to == f.size && !r.withoutEnd[f.number]:
 			changes = append(changes, change{Kind: "cut", From: rel, Size: size})
 			r.shorten(f.path, size)
 		default:
 			var end []byte
-			if r.unended[f.number] {
+			if r.withoutEnd[f.number] {
 				end = store.Closing(filepath.Base(f.path), r.last)
 			}
 			if err := copySpans(f.path, f.path+".new", keep, end); err != nil {

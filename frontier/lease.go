@@ -49,7 +49,7 @@ func (f *Frontier) place(h *host) error {
 	return nil
 }
 
-// loseTurn takes the turn of its site from a host that was taken out of all queues as it yielded.
+// loseTurn takes the turn of its site from a host that has it. One that yielded has it and is in no queue.
 func (h *host) loseTurn() {
 	if t := h.site.turns; t != nil && t.chosen == h {
 		t.chosen = nil
@@ -105,9 +105,7 @@ func (f *Frontier) unplace(h *host) {
 		f.inLine--
 	default:
 		h.site.ready--
-		if t := h.site.turns; t != nil && t.chosen == h {
-			t.chosen = nil
-		}
+		h.loseTurn()
 	}
 }
 
