@@ -23,6 +23,11 @@ type LabelledScorer interface {
 	Label(c *web.Candidate, p *web.Page, v web.Verdict)
 }
 
+// RecallingScorer is implemented by scorers that tell what Visit would give the links of a page, and learn nothing of it.
+type RecallingScorer interface {
+	Recall(c *web.Candidate, p *web.Page, v web.Verdict) (memory []byte)
+}
+
 // LabelledJudge is implemented by judges to which a page of which a person wants more is
 // an example.
 type LabelledJudge interface {

@@ -27,9 +27,24 @@ func (x texts) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 	}, nil
 }
 
+// ways is a scorer that notes what links carry from the page that they were found on.
+type ways struct {
+	rewards
+	carried map[string]string // by path
+}
+
+func (ways) Recall(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
+	return []byte("by " + c.URL.Path())
+}
+
+func (w ways) Score(c *web.Candidate) float64 {
+	w.carried[c.URL.Path()] = string(c.Memory)
+	return w.rewards.Score(c)
+}
+
 // Near-copies are told with the page that they repeat, are no harvest and no reward, and what
 // they link to is fetched; two people's pages of one template count both. That holds for a crawl
-// that goes on in another process, and for a simulated one.
+// that goes on in another process, and for a simulated one. Links of a near-copy carry the path to it.
 func TestNearCopies(t *testing.T) {
 	var article, form strings.Builder
 	for i := range 300 {
@@ -56,6 +71,7 @@ func TestNearCopies(t *testing.T) {
 		like     string
 		relevant bool
 	}
+	carried := map[string]string{}
 	run := func(t *testing.T, on bool, f crawl.Frontier, budget int, simulated bool, got map[string]told, rewarded map[string]web.Verdict) {
 		t.Helper()
 		scorer, err := score.New("breadth-first", score.Options{})
@@ -63,7 +79,7 @@ func TestNearCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &crawl.Crawl{
-			Seeds: []web.URL{seed}, Frontier: f, Fetcher: pages, Parser: parse.New(parse.Options{}), Judge: allJudge{}, Scorer: rewards{scorer, rewarded}, Workers: 1,
+			Seeds: []web.URL{seed}, Frontier: f, Fetcher: pages, Parser: parse.New(parse.Options{}), Judge: allJudge{}, Scorer: ways{rewards{scorer, rewarded}, carried}, Workers: 1,
 			Policy: crawl.Policy{NearCopies: on, Pages: budget, Scope: crawl.Scope{}},
 			Listen: func(e event.Event) {
 				if f, ok := e.(event.Fetched); ok {
@@ -124,6 +140,10 @@ func TestNearCopies(t *testing.T) {
 		if v := rewarded["/a"]; !reflect.DeepEqual(v, web.Verdict{}) {
 			t.Errorf("a near-copy is rewarded: %+v", v)
 		}
+		if carried["/behind"] != "by /article" || carried["/article"] != "" {
+			t.Errorf("a link of a near-copy carries %q, and one of a page %q", carried["/behind"], carried["/article"])
+		}
+		clear(carried)
 	}
 	t.Run("in one run", func(t *testing.T) {
 		got, rewarded := map[string]told{}, map[string]web.Verdict{}

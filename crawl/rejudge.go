@@ -232,7 +232,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	v.Relevant = said.Relevant && reason == ""
 	var memory []byte
 	if e.Reason.Copy() {
-		memory = r.step.scorer.Visit(c, nil, web.Verdict{})
+		memory = r.step.copied(c, p, v, e.Reason)
 	} else {
 		memory = r.step.scorer.Visit(c, p, r.step.leads.worth(v, linksOnly))
 		r.step.leads.arrive(c, linksOnly, v.Relevant)

@@ -459,7 +459,7 @@ func (s *Step) countPage(now time.Time, a *Arrival, relevant bool, reason web.Re
 func (s *Step) teach(now time.Time, a *Arrival, v web.Verdict, f finding) (memory []byte, with []event.Event) {
 	c := &a.Lease.Candidate
 	if f.reason.Copy() {
-		return s.scorer.Visit(c, nil, web.Verdict{}), nil
+		return s.copied(c, a.Page, v, f.reason), nil
 	}
 	memory = s.scorer.Visit(c, a.Page, s.leads.worth(v, f.linksOnly))
 	s.recent.add(c)
@@ -468,6 +468,16 @@ func (s *Step) teach(now time.Time, a *Arrival, v web.Verdict, f finding) (memor
 		with = s.observe(now, a.Page, a.Verdict)
 	}
 	return memory, with
+}
+
+// copied tells the scorer of a copy, and returns what its links carry. Those of a near-copy are links of its own, and carry
+// the path by which they were found; those of an exact copy are mostly the ones of the page that was first.
+func (s *Step) copied(c *web.Candidate, p *web.Page, v web.Verdict, why web.Reason) (memory []byte) {
+	memory = s.scorer.Visit(c, nil, web.Verdict{})
+	if x, ok := s.scorer.(RecallingScorer); ok && why == web.ReasonNearCopy {
+		memory = x.Recall(c, p, v)
+	}
+	return memory
 }
 
 // fetched is the event of a page, but for its links and the dates that it gives.

@@ -242,6 +242,15 @@ func (w watchedScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
 	}
 }
 
+// Recall implements crawl.RecallingScorer. Those that do not have no memory of a page that they are not shown.
+func (w watchedScorer) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	defer w.took(visiting, time.Now())
+	if s, ok := w.scorer.(crawl.RecallingScorer); ok {
+		return s.Recall(c, p, v)
+	}
+	return nil
+}
+
 // Renew implements crawl.RenewingScorer, for scorers that learn from new verdicts.
 func (w watchedScorer) Renew(pages []web.Renewal) {
 	defer w.took(visiting, time.Now())

@@ -127,7 +127,7 @@ func (m *Markov) verify() error {
 	if err != nil {
 		return err
 	}
-	if f.States < 2 || f.States > maxStates || f.Symbols > maxSymbols {
+	if f.States < 2 || f.States > maxStates || f.Symbols < 2 || f.Symbols > maxSymbols {
 		return fmt.Errorf("a Markov model of %d states and %d symbols", f.States, f.Symbols)
 	}
 	if len(m.Centroids) != f.Symbols-1 {

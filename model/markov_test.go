@@ -95,9 +95,12 @@ func TestPayloadsThatAreOfNoUse(t *testing.T) {
 		"clusters for 3 symbols":      func(m *Markov) { m.Centroids = m.Centroids[:1] },
 		"cluster 0: word 3 of 3":      func(m *Markov) { m.Centroids[0] = sparse.Vector{{ID: 3, Value: 1}} },
 		"page 1: component 0 is NaN":  func(m *Markov) { m.Pages[1] = sparse.Vector{{ID: 0, Value: math.NaN()}} },
-		"page 2 in cluster 3 of 2":    func(m *Markov) { m.Clusters[2] = 3 },
-		"3 pages in 2 clusters":       func(m *Markov) { m.Clusters = m.Clusters[:2] },
-		"hmm":                         func(m *Markov) { m.First.A[0] = 0.6 },
+		"2 states and 1 symbols": func(m *Markov) {
+			m.First.Symbols, m.First.B, m.Centroids, m.Pages, m.Clusters = 1, []float64{1, 1}, nil, nil, nil
+		},
+		"page 2 in cluster 3 of 2": func(m *Markov) { m.Clusters[2] = 3 },
+		"3 pages in 2 clusters":    func(m *Markov) { m.Clusters = m.Clusters[:2] },
+		"hmm":                      func(m *Markov) { m.First.A[0] = 0.6 },
 	} {
 		m := firstOrder()
 		spoil(m)

@@ -202,6 +202,9 @@ func (a *ache) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return memory
 }
 
+// Recall is what links of an irrelevant page carry, which is in no visit.
+func (a *ache) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return []byte{0} }
+
 // domainHash stands for the registered domain of an address.
 func domainHash(u web.URL) uint64 { return xxh3.HashString(u.Host().Domain()) }
 

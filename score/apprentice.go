@@ -132,7 +132,12 @@ func (a *apprenticeScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) [
 	if p == nil || !a.online && a.known == nil {
 		return nil
 	}
-	b := []byte{apprentice.Level(a.page(p, v)), 0}
+	return a.visit(c, p, v, a.page(p, v))
+}
+
+// visit is Visit of a page of such a relevance.
+func (a *apprenticeScorer) visit(c *web.Candidate, p *web.Page, v web.Verdict, relevance float64) []byte {
+	b := []byte{apprentice.Level(relevance), 0}
 	if v.Relevant {
 		b[1] |= flagRelevant
 	}
@@ -163,7 +168,11 @@ func (a *apprenticeScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) [
 }
 
 // Label teaches the relevance that a person gave a page, as one more visit of it.
-func (a *apprenticeScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) { a.Visit(c, p, v) }
+func (a *apprenticeScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
+	if p != nil && (a.online || a.known != nil) {
+		a.visit(c, p, v, v.Relevance)
+	}
+}
 
 const (
 	flagExample = 1 << iota

@@ -124,7 +124,8 @@ func (c *chain) Explain(_ *web.Page, _ web.Verdict, _ int, link *web.Candidate) 
 		alone float64 // by how much it changes the probability
 	}
 	var things []thing
-	if shown.Keyword {
+	// Where O3 is of the page, a keyword in the address bears on the page alone that the link leads to.
+	if shown.Keyword && (!c.literal || len(c.path.space.Outlink(feature.Link{Keyword: true})) > 0) {
 		things = append(things, thing{link: feature.Link{Keyword: true}})
 	}
 	for _, w := range shown.Words {

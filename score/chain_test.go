@@ -25,14 +25,7 @@ import (
 // chainOf is a model of k states over the words bee, honey and steel of pages
 // and hive and queen of anchors, with weights drawn from seed.
 func chainOf(t testing.TB, kind model.Kind, k int, subset feature.Subset, seed uint64) *model.File {
-	page := &web.Page{Title: "bee honey steel", Terms: termsAt("bee honey steel", 1)}
-	space, err := feature.Build(
-		&topic.Topic{Keywords: []string{"bees"}, Description: "honey bees", Examples: []*web.Page{{Terms: termsAt("bee honey", 1)}}},
-		[]feature.Example{{Page: page, Links: []*web.Link{{Anchor: "hive queen"}}}},
-		feature.Options{MinPages: 1, Subset: subset, Analyzer: analyzer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := tinySpace(t, feature.Options{MinPages: 1, Subset: subset, Analyzer: analyzer})
 	draw := rand.New(rand.NewPCG(seed, 0))
 	w := lattice.NewWeights(lattice.Hops(k, space.Len()))
 	for i := range w.W {
@@ -43,6 +36,18 @@ func chainOf(t testing.TB, kind model.Kind, k int, subset feature.Subset, seed u
 		start[i] = float64(k-i) / float64(k*(k+1)/2)
 	}
 	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start, Moves: movesOf(k, draw)}}
+}
+
+// tinySpace is of one page about bees, honey and steel with one link.
+func tinySpace(t testing.TB, o feature.Options) *feature.Space {
+	page := &web.Page{Title: "bee honey steel", Terms: termsAt("bee honey steel", 1)}
+	space, err := feature.Build(
+		&topic.Topic{Keywords: []string{"bees"}, Description: "honey bees", Examples: []*web.Page{{Terms: termsAt("bee honey", 1)}}},
+		[]feature.Example{{Page: page, Links: []*web.Link{{Anchor: "hive queen"}}}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return space
 }
 
 // movesOf draws shares of moves, none of them more than one hop nearer.

@@ -29,13 +29,22 @@ func TestChainReasonsAddUp(t *testing.T) {
 			}
 			scorers[string(kind)+name] = s
 		}
-	}
-	for _, name := range []string{"hmm", "hmm-centroid-page", "hmm-centroid-both"} {
-		s, err := score.New(name, score.Options{Model: trained(t, name), Analyzer: analyzer})
+		m := chainOf(t, kind, 4, feature.All, 3)
+		m.Space = tinySpace(t, feature.Options{MinPages: 1, AnyAddress: true, Analyzer: analyzer})
+		s, err := score.New(string(kind), score.Options{Model: m, Analyzer: analyzer, Set: map[string]float64{"literal": 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		scorers[name] = s
+		scorers[string(kind)+" any address"] = s
+	}
+	for _, name := range []string{"hmm", "hmm-centroid-page", "hmm-centroid-both"} {
+		for _, raw := range []float64{0, 1} {
+			s, err := score.New(name, score.Options{Model: trained(t, name), Analyzer: analyzer, Set: map[string]float64{"raw": raw}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			scorers[fmt.Sprint(name, " raw ", raw)] = s
+		}
 	}
 	for name, set := range map[string]map[string]float64{"hmm2": nil, "hmm2 viterbi": {"viterbi": 1}, "pathlearner": nil, "pathlearner sum": {"join": 1}, "shark-search-0.8": nil, "shark-search-0.8 short": {"depth": 1, "floor": 0.5}} {
 		name, _, _ := strings.Cut(name, " ")

@@ -252,7 +252,11 @@ func (m *markov) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []
 		return nil
 	}
 	alpha, next := make([]float64, m.hmm.States), make([]float64, m.hmm.States)
-	if readBelief(next, c.Memory) {
+	read := readBelief
+	if m.raw {
+		read = readRaw
+	}
+	if read(next, c.Memory) {
 		m.hmm.Predict(alpha, next)
 	} else {
 		copy(alpha, m.hmm.Pi)
@@ -276,7 +280,10 @@ func (m *markov) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []
 		{Kind: ReasonPath, Times: 1, Weight: w * unseen},
 		{Kind: ReasonSeen, What: what, Times: 1, Weight: w * (next[0] - unseen)},
 	}
-	if m.targets == nil {
+	switch {
+	case m.targets == nil && m.raw:
+		return out
+	case m.targets == nil:
 		return append(out, m.order.reason(next))
 	}
 	return append(out, Reason{Kind: ReasonTarget, Times: 1, Weight: m.Score(c) - w*next[0]})

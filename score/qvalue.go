@@ -15,7 +15,7 @@ import (
 //
 //	Q(class) ← Q + (r + γ·max Q(links of the page fetched) − Q)/(n+1)
 //
-// with r = 1 for a relevant page, 0 for another, and n pages of the class before. A class
+// with r = 1 for a relevant page, 0 for another, and n pages of the class so far, this one among them. A class
 // without a page is worth the relevance of the page that holds the link.
 //
 // Source: Watkins, Learning from Delayed Rewards, 1989. "Like": rlspider is the crawler of

@@ -237,6 +237,15 @@ func (s *spiders) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, uint16(n)), uint16(young))
 }
 
+// Recall is the agent of the link alone: a page that is no move of it has no offspring.
+func (s *spiders) Recall(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
+	n, ok := s.agentOf(c)
+	if !ok {
+		return nil
+	}
+	return binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, uint16(n)), uint16(n))
+}
+
 // agentOf is the agent that a link belongs to; a seed belongs to none.
 func (s *spiders) agentOf(c *web.Candidate) (n int, ok bool) {
 	if len(c.Memory) != 4 || len(c.Features) == 0 {

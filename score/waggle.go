@@ -180,8 +180,8 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 
 // Label teaches the relevance that a person gave a page, as one more visit of it. That
 // label stays.
-func (w *waggle) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
-	w.record(c, quantize(w.page(p, v)), redirected(c), web.URL{})
+func (w *waggle) Label(c *web.Candidate, _ *web.Page, v web.Verdict) {
+	w.record(c, quantize(v.Relevance), redirected(c), web.URL{})
 }
 
 // Led teaches the worth of a page by what it led to, as one more visit of it.

@@ -34,6 +34,34 @@ func TestWaggleBeginsAsBestFirst(t *testing.T) {
 	})
 }
 
+// What a person says of pages teaches, whatever the similarity is by which pages are judged.
+func TestLabelsTeachWithAnotherSimilarity(t *testing.T) {
+	for _, name := range []string{"waggle", "apprentice"} {
+		hub := pageOf("bees", "bees", "steel", "bees and steel", "steel")
+		after := func(teach func(s score.Scorer, c *web.Candidate, p *web.Page, i int)) float64 {
+			s := newScorer(t, name, score.Options{Page: func(*web.Page, web.Verdict) float64 { return .9 }})
+			features := s.Extract(hub, web.Verdict{Relevance: .9, Similarity: .9})
+			link := func(i int) *web.Candidate {
+				return &web.Candidate{URL: hub.Links[i].URL, Kind: web.LinkA, Depth: 1, Features: features[i]}
+			}
+			for i := range 400 {
+				c := link(i % 2)
+				teach(s, c, &web.Page{URL: c.URL}, i)
+			}
+			return s.Score(link(0))
+		}
+		visited := after(func(s score.Scorer, c *web.Candidate, p *web.Page, _ int) { s.Visit(c, p, verdict(.9)) })
+		labelled := after(func(s score.Scorer, c *web.Candidate, p *web.Page, i int) {
+			s.(interface {
+				Label(c *web.Candidate, p *web.Page, v web.Verdict)
+			}).Label(c, p, verdict(float64(i%2)))
+		})
+		if labelled >= visited {
+			t.Errorf("%s: a link like those that were called irrelevant has %v, and %v as they were judged", name, labelled, visited)
+		}
+	}
+}
+
 // However long a link is, 214 bytes of it wait in the frontier, and 2 of the path to it.
 func TestWaggleKeepsFewBytesOfALink(t *testing.T) {
 	words := func(sep string) string {

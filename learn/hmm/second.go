@@ -161,6 +161,7 @@ func (m *Second) step(dst, alpha []float64, symbol int, best bool) float64 {
 		c += p * m.B[pair*K+symbol]
 	}
 	if c == 0 {
+		normaliseRows(dst[:S*S], S*S, nil)
 		return 0
 	}
 	for pair := range dst[:S*S] {
