@@ -192,8 +192,8 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 		return wrong(fmt.Errorf("%w (of another version)", errState))
 	}
 	pages := r.int(blendPages)
-	settled := min(pages, r.int(max(1, pages))) // earlier versions say 1 where keywords came before any page
-	if settled == 1 { // also by earlier versions, of any number: the last power of two
+	settled := min(pages, r.int(max(1, pages)))
+	if settled == 1 { // earlier versions say so of any number, and of none: the last power of two
 		settled = 1 << (bits.Len(uint(pages)) - 1)
 	}
 	next, sites := r.int(maxSites), r.int(maxSites)

@@ -43,7 +43,9 @@ const (
 func NeedTopic() Need {
 	return Need{
 		Input: InputTopic, Path: "topic", Give: topic.ErrNothing.Error(),
-		Given: func(o Options) bool { return o.Topic != nil && !errors.Is(validate(*o.Topic, text.SplitterOf(o.Analyzer)), topic.ErrNothing) },
+		Given: func(o Options) bool {
+			return o.Topic != nil && !errors.Is(validate(*o.Topic, text.SplitterOf(o.Analyzer)), topic.ErrNothing)
+		},
 	}
 }
 
