@@ -248,8 +248,10 @@ func mayReplace(dir string, force bool) error {
 	if _, err := os.Stat(filepath.Join(dir, manifestName)); err != nil {
 		return fmt.Errorf("%s: %w, and is no recorded web: choose another folder", dir, os.ErrExist)
 	}
-	if _, err := os.Stat(filepath.Join(dir, pagesName)); err == nil {
-		return fmt.Errorf("%s: %w, and holds the pages a web is built from: choose another folder", dir, os.ErrExist)
+	for _, pages := range []string{pagesName, plainName} {
+		if _, err := os.Stat(filepath.Join(dir, pages)); err == nil {
+			return fmt.Errorf("%s: %w, and holds the pages a web is built from: choose another folder", dir, os.ErrExist)
+		}
 	}
 	if !force {
 		return fmt.Errorf("%s: %w", dir, os.ErrExist)
@@ -289,6 +291,7 @@ type builder struct {
 	archive *store.Archive
 	built   Built
 	seen    map[web.URL]bool // addresses recorded
+	bare    []web.URL        // seeds that were given without a scheme, for which https was taken
 	twice   int              // addresses given again, and left out
 	again   result           // the first of these
 	total   int              // expected addresses, 0 = unknown

@@ -354,7 +354,11 @@ func TestForce(t *testing.T) {
 	open(t, dir)
 	o := options
 	o.Force = true
-	for _, other := range []string{src.Dir, filepath.Dir(dir)} { // no recorded webs
+	plain := exchange(t, small, nil)
+	if err := errors.Join(os.Remove(filepath.Join(plain, pagesName)), os.WriteFile(filepath.Join(plain, plainName), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{src.Dir, plain, filepath.Dir(dir)} { // no recorded webs
 		if _, err := Build(t.Context(), other, src, o); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("over %s: %v", other, err)
 		}
@@ -445,10 +449,15 @@ func TestCrawlAndWARCs(t *testing.T) {
 			t.Errorf("by the rules %+v: %+v", w.Canon(), s)
 		}
 	}
+	// Of seeds without a scheme the spelling counts that was recorded, and else https.
+	job = strings.Replace(job, "'http://a.example'", "a.example, b.example, 'https://a.example/c', 'https://c.example/'", 1)
 	if err := os.WriteFile(filepath.Join(dir, "job.yaml"), []byte(job+"addresses: {keep-session-ids: true}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	keeps, _ := build(t, src)
+	if got, want := keeps.Topics[0].Seeds, urls(t, "http://a.example/", "https://b.example/", "https://a.example/c", "https://c.example/"); !slices.Equal(got, want) {
+		t.Errorf("seeds %v, want %v", got, want)
+	}
 	if rules := (web.Canon{StripTracking: true}); keeps.Canon() != rules {
 		t.Errorf("the crawl kept session ids, and the rules are %+v", keeps.Canon())
 	}

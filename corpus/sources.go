@@ -458,13 +458,19 @@ func (x Crawl) describe(b *builder) error {
 	}
 	m := &b.built.Manifest
 	m.Addresses = Addresses{StripSessions: !j.Addresses.KeepSessions, StripTracking: !j.Addresses.KeepTracking}
-	addresses := func(list []string) (urls []web.URL) {
-		for _, s := range list {
-			if u, err := m.Canon().Parse(s); err == nil { // examples may be files
-				urls = append(urls, u)
+	var seeds, examples []web.URL
+	for _, s := range j.Seeds {
+		full := web.WithScheme(s)
+		if u, err := m.Canon().Parse(full); err == nil {
+			if seeds = append(seeds, u); full != s && u.Scheme() == "https" {
+				b.bare = append(b.bare, u)
 			}
 		}
-		return urls
+	}
+	for _, s := range j.Topic.Examples {
+		if u, err := m.Canon().Parse(s); err == nil { // they may be files
+			examples = append(examples, u)
+		}
 	}
 	m.Description = "Recorded by a crawl: " + j.Name
 	codes, without := languageCodes(j.Topic.Language)
@@ -473,8 +479,23 @@ func (x Crawl) describe(b *builder) error {
 	}
 	m.Topics = []Topic{{
 		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: codes,
-		Seeds: addresses(j.Seeds), Examples: addresses(j.Topic.Examples),
+		Seeds: seeds, Examples: examples,
 	}}
+	return nil
+}
+
+// finish gives seeds that were given without a scheme that of the record: a crawl asks for
+// them by http where https fails.
+func (x Crawl) finish(b *builder) error {
+	for i := range b.built.Manifest.Topics {
+		seeds := b.built.Manifest.Topics[i].Seeds
+		for k, u := range seeds {
+			plain, err := b.built.Manifest.Canon().Parse("http" + strings.TrimPrefix(u.String(), "https"))
+			if err == nil && slices.Contains(b.bare, u) && !b.seen[u] && b.seen[plain] {
+				seeds[k] = plain
+			}
+		}
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 )
 
@@ -37,6 +38,15 @@ func (j *Job) TakeTopic() error {
 		t.Examples = s.Addresses
 	}
 	return nil
+}
+
+// languages are those by whose rules pages are read. A critic knows words as it was trained
+// with them, by the rules of English, and next to none that was made by those of the topic.
+func (m *Maker) languages() []string {
+	if m.Job.byCritic() {
+		return []string{text.English}
+	}
+	return m.first.Languages()
 }
 
 // SeedByExamples makes seeds of the examples that are addresses, if there is no seed.

@@ -41,15 +41,18 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 		return err
 	}
 	m.first.Examples = t.Examples
-	languages := m.first.Languages() // which are guessed of the examples, where none are given
+	languages := m.languages() // which are guessed of the examples, where none are given
 	if m.speak(languages) {
 		if t, err = m.topicOf(examples, func(string) {}); err != nil {
 			return err
 		}
 	}
 	m.Topic = t
-	if len(m.Job.Topic.Language) == 0 && !slices.Equal(languages, []string{text.English}) {
+	switch given := m.Job.languages(); {
+	case len(given) == 0 && !slices.Equal(languages, []string{text.English}):
 		m.Note("the topic is taken to be in " + strings.Join(languages, ", ") + "; --language says otherwise")
+	case len(given) > 0 && m.Job.byCritic() && !slices.Equal(given, languages):
+		m.Note("a critic was trained by the rules of English, and pages are read by them: the language of the topic changes nothing")
 	}
 	return m.readModelAgain()
 }

@@ -203,7 +203,7 @@ func (m *Maker) begin() error {
 // words is the analyzer of parser, judge and scorer.
 func (m *Maker) words() *parse.Analyzer {
 	if m.Analyzer == nil {
-		m.Analyzer = parse.NewAnalyzer(m.first.Languages()...)
+		m.Analyzer = parse.NewAnalyzer(m.languages()...)
 	}
 	return m.Analyzer
 }

@@ -37,8 +37,7 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	}
 	m.remember(p, said, j.analyzer.In(p.TermLanguage))
 	if m.shares {
-		b, _ := m.pages[len(m.pages)-1].AppendBinary(nil)
-		m.lessons = append(m.lessons, b)
+		m.lessons = append(m.lessons, len(m.pages)-1)
 	}
 	return j.updateView(m)
 }
@@ -51,7 +50,6 @@ func (j *topicJudge) updateView(m *memory) []web.Renewal {
 	}
 	v := j.newView(m)
 	j.view.Store(v)
-	m.settled = true
 	return j.renew(v)
 }
 
@@ -63,26 +61,32 @@ func (j *topicJudge) Share() {
 	}
 }
 
-// Lessons are the pages that were remembered since it was last asked, each as
-// pageWords.AppendBinary.
-func (j *topicJudge) Lessons() [][]byte {
-	if j.memory == nil {
-		return nil
+// Lessons are the pages that were remembered since it was last asked, each as memory.sum,
+// 8 bytes, and pageWords.AppendBinary.
+func (j *topicJudge) Lessons() (out [][]byte) {
+	if m := j.memory; m != nil {
+		for _, i := range m.lessons {
+			b, _ := m.pages[i].AppendBinary(binary.BigEndian.AppendUint64(nil, m.sum))
+			out = append(out, b)
+		}
+		m.lessons = nil
 	}
-	out := j.memory.lessons
-	j.memory.lessons = nil
 	return out
 }
 
 // Learn remembers a page of another worker. Of the template of its host nothing is known
-// here. It returns the own pages that are judged otherwise now.
+// here. It returns the own pages that are judged otherwise now. A lesson by another vocabulary,
+// as of a worker that has other keywords still or already, is an error.
 func (j *topicJudge) Learn(lesson []byte) (renewed []web.Renewal, err error) {
 	m := j.memory
 	if m == nil || len(m.pages) == blendPages {
 		return nil, nil
 	}
+	if len(lesson) < 8 || binary.BigEndian.Uint64(lesson) != m.sum {
+		return nil, fmt.Errorf("%w (of another vocabulary)", errState)
+	}
 	var p pageWords
-	if err := p.unmarshal(lesson, len(m.vocabulary)); err != nil {
+	if err := p.unmarshal(lesson[8:], len(m.vocabulary)); err != nil {
 		return nil, err
 	}
 	p.said = float32(math.NaN())
@@ -101,7 +105,7 @@ func (j *topicJudge) Label(wanted []*web.Page) []web.Renewal {
 	}
 	v := j.newView(j.memory)
 	j.view.Store(v)
-	j.memory.settled, j.memory.labelled = true, true
+	j.memory.labelled = true
 	return j.renew(v)
 }
 
@@ -132,8 +136,8 @@ func (j *topicJudge) renew(v *view) (out []web.Renewal) {
 // State holds the parts of what was learnt that changed since it was last
 // asked, by name:
 //
-//	""       version 1 · pages uvarint · settled 0 or 1 · next uvarint · sites uvarint ·
-//	         what was said of each page, float32
+//	""       version 1 · pages uvarint · pages that the view was made of uvarint, 0 = none ·
+//	         next uvarint · sites uvarint · what was said of each page, float32
 //	view     the view settled last, if one was; see view.AppendBinary
 //	page.N   page N remembered; see pageWords.AppendBinary
 //	site.N   host N; see site.AppendBinary
@@ -159,11 +163,7 @@ func (j *topicJudge) State() map[string][]byte {
 	clear(j.templates.changed)
 	head := []byte{stateVersion}
 	head = binary.AppendUvarint(head, uint64(len(m.pages)))
-	settled := uint64(0)
-	if m.settled {
-		settled = 1
-	}
-	head = binary.AppendUvarint(head, settled)
+	head = binary.AppendUvarint(head, uint64(j.view.Load().pages))
 	head = binary.AppendUvarint(head, uint64(j.templates.next))
 	head = binary.AppendUvarint(head, uint64(len(j.templates.sites)))
 	for i := range m.pages {
@@ -191,7 +191,11 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	if r.int(math.MaxUint8) != stateVersion {
 		return wrong(fmt.Errorf("%w (of another version)", errState))
 	}
-	pages, settled := r.int(blendPages), r.int(1) == 1
+	pages := r.int(blendPages)
+	settled := min(pages, r.int(max(1, pages)))
+	if settled == 1 { // earlier versions say so of any number, and of none: the last power of two
+		settled = 1 << (bits.Len(uint(pages)) - 1)
+	}
 	next, sites := r.int(maxSites), r.int(maxSites)
 	m := newMemory(j.memory.vocabulary)
 	for i := range pages {
@@ -209,7 +213,7 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	if err := r.end(); err != nil {
 		return wrong(err)
 	}
-	m.stored, m.settled, m.looked = pages, settled, pages
+	m.stored, m.looked, m.shares = pages, pages, j.memory.shares
 	t := newTemplates()
 	for i := range sites {
 		b, err := part(partSite + strconv.Itoa(i))
@@ -226,7 +230,7 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	}
 	t.next = next
 	view := j.view.Load()
-	if settled {
+	if settled > 0 {
 		b, err := part(partView)
 		if err == nil {
 			view, err = readView(b, j.constants.bm25)
@@ -235,8 +239,7 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 			return wrong(err)
 		}
 		j.calibrate(view)
-		// It was settled when the number of pages was a power of two last.
-		view.crawl = j.constants.crawlOffset(1 << (bits.Len(uint(max(1, pages))) - 1))
+		view.pages, view.crawl = settled, j.constants.crawlOffset(settled)
 	}
 	j.memory, j.templates = m, t
 	j.view.Store(view)
@@ -255,7 +258,7 @@ func (j *topicJudge) Inherit(part func(name string) ([]byte, error)) error {
 		m.pages[i].said = float32(math.NaN())
 		m.others[m.pages[i].url] = true
 	}
-	m.stored, m.labelled = 0, m.settled
+	m.stored, m.labelled = 0, j.view.Load().pages > 0
 	for i := range j.templates.sites {
 		j.templates.changed[i] = true
 	}

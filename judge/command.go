@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -65,7 +66,7 @@ func newCommand(o Options) (Judge, error) {
 	default:
 		c.starts = 1 + max(0, o.Restarts)
 	}
-	if t != nil && t.Validate() == nil {
+	if t != nil && validate(*t, text.SplitterOf(o.Analyzer)) == nil {
 		c.words = newTopicJudge("topic", t, o, defaultConstants())
 	}
 	p, err := c.start()

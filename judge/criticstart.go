@@ -145,12 +145,13 @@ func sentences(texts []string) string {
 	return b.String()
 }
 
-// shortened is a text of at most n bytes, cut before a word.
+// shortened is a text of at most n bytes, cut before a word, or between characters where
+// words are not parted by spaces.
 func shortened(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	if at := strings.LastIndexByte(s[:n+1], ' '); at > 0 {
+	if at := strings.LastIndexByte(s[:n+1], ' '); at > n/2 {
 		return s[:at]
 	}
 	return strings.ToValidUTF8(s[:n], "")

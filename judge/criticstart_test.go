@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
@@ -78,6 +79,12 @@ func TestCriticStart(t *testing.T) {
 		if !strings.HasPrefix(s.Description, "All that is played. ") || len(c.Record.Topics) != 2 {
 			t.Errorf("music starts with %q, of %v", s.Description, c.Record.Topics)
 		}
+	}
+	// A text without spaces between its words keeps its length as well.
+	long := startCritic(t)
+	long.KeepExamples(slices.Values([]taxonomy.Example{{Topic: "/Steel", Description: "钢铁 " + strings.Repeat("钢铁工业的历史。", 100)}}))
+	if text := long.Record.Topics[0].Text; len(text) > 1000 || len(text) < 1000-3 || !utf8.ValidString(text) {
+		t.Errorf("%d bytes are kept: %q", len(text), text)
 	}
 	s := starts[0]
 	if fmt.Sprint(s) != fmt.Sprint(starts[1]) {

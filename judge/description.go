@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/topic"
@@ -42,7 +43,9 @@ const (
 func NeedTopic() Need {
 	return Need{
 		Input: InputTopic, Path: "topic", Give: topic.ErrNothing.Error(),
-		Given: func(o Options) bool { return o.Topic != nil && !errors.Is(o.Topic.Validate(), topic.ErrNothing) },
+		Given: func(o Options) bool {
+			return o.Topic != nil && !errors.Is(validate(*o.Topic, text.SplitterOf(o.Analyzer)), topic.ErrNothing)
+		},
 	}
 }
 
@@ -103,11 +106,17 @@ func Rewords(d Description) bool {
 // valid makes a judge once the topic is found to be valid.
 func valid(newJudge func(Options) (Judge, error)) func(Options) (Judge, error) {
 	return func(o Options) (Judge, error) {
-		if err := o.Topic.Validate(); err != nil {
+		if err := validate(*o.Topic, text.SplitterOf(o.Analyzer)); err != nil {
 			return nil, err
 		}
 		return newJudge(o)
 	}
+}
+
+// validate is topic.Validate by the languages by which pages are read.
+func validate(t topic.Topic, a text.Splitter) error {
+	t.Language = a.Languages()
+	return t.Validate()
 }
 
 // Descriptions are the judges of this package, the default first.

@@ -142,7 +142,7 @@ func (j *topicJudge) sought() string {
 
 // seen tells how many pages of the crawl the view was made of.
 func (j *topicJudge) seen() string {
-	switch n := j.settledPages(); n {
+	switch n := j.view.Load().pages; n {
 	case 0:
 		return "no page of this crawl"
 	case 1:
@@ -150,18 +150,6 @@ func (j *topicJudge) seen() string {
 	default:
 		return fmt.Sprintf("the first %d pages of this crawl", n)
 	}
-}
-
-// settledPages is the number of pages that the view was made of.
-func (j *topicJudge) settledPages() int {
-	if j.memory == nil {
-		return 0
-	}
-	n := len(j.memory.pages)
-	for n&(n-1) != 0 {
-		n &= n - 1
-	}
-	return n
 }
 
 // nearest is the example most like a page, other than itself, by the cosine of their

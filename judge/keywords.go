@@ -11,7 +11,7 @@ import (
 // otherwise now are returned.
 func (j *topicJudge) Keywords(words []string, page func(web.URL) (*web.Page, error)) ([]web.Renewal, error) {
 	t := topic.Topic{Keywords: words}
-	if err := t.Validate(); err != nil {
+	if err := validate(t, j.analyzer); err != nil {
 		return nil, err
 	}
 	wereWords, werePhrases := j.keywords, j.phrases
@@ -20,10 +20,7 @@ func (j *topicJudge) Keywords(words []string, page func(web.URL) (*web.Page, err
 		j.view.Store(j.newView(nil))
 		return nil, nil
 	}
-	labelled := j.examples
-	j.examples = labelled[:j.ofTopic] // as it is when the judge is made again
 	m := newMemory(j.vocabulary())
-	j.examples = labelled
 	for i := range j.memory.pages {
 		old := &j.memory.pages[i]
 		p, err := page(old.url)
@@ -37,7 +34,8 @@ func (j *topicJudge) Keywords(words []string, page func(web.URL) (*web.Page, err
 			m.add(old.translated(j.memory.vocabulary, m.id))
 		}
 	}
-	m.looked, m.settled, m.labelled = j.memory.looked, true, true
+	m.looked, m.labelled = j.memory.looked, true
+	m.shares, m.lessons = j.memory.shares, j.memory.lessons // of the same pages
 	j.memory = m
 	v := j.newView(m)
 	j.view.Store(v)

@@ -2,10 +2,14 @@ package judge_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
@@ -144,5 +148,114 @@ func TestOtherKeywords(t *testing.T) {
 	}
 	if after, _ := j.Judge(t.Context(), later[0]); !reflect.DeepEqual(after, before) {
 		t.Errorf("%+v became %+v", before, after)
+	}
+}
+
+// A judge that took keywords or a label, with any number of pages behind it and with examples
+// whose site it came to know, goes on after a restart as if there had been none.
+func TestActsSurviveRestart(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(3, 4))}
+	var pages []*web.Page
+	byURL := map[web.URL]*web.Page{}
+	for i := range 166 {
+		p := w.page([]string{"north", "south", "west"}[i%3], []string{ofBees, ofLaw, ofSteel}[i/3%3], 200)
+		pages, byURL[p.URL] = append(pages, p), p
+	}
+	shown, wanted := pages[164:165], pages[165:]
+	law := []string{"court", "contract", "plaintiff"}
+	type labelledJudge interface {
+		Label(wanted []*web.Page) []web.Renewal
+	}
+	for _, c := range []struct {
+		name     string
+		before   int // pages
+		examples []*web.Page
+		keywords []string
+		label    bool
+		old      bool // the state does not tell how many pages its view was made of
+		says     string
+	}{
+		{name: "keywords, with an example", before: 64, examples: shown, keywords: law, says: "the first 64 pages of this crawl"},
+		{name: "keywords between powers of two", before: 100, keywords: law, says: "the first 100 pages of this crawl"},
+		{name: "a label between powers of two", before: 100, label: true, says: "the first 100 pages of this crawl"},
+		{name: "neither", before: 100, says: "the first 64 pages of this crawl"},
+		{name: "neither, of an earlier version", before: 100, old: true, says: "the first 64 pages of this crawl"},
+	} {
+		made := func(words ...string) judge.Judge {
+			j, err := judge.New("topic", &topic.Topic{Keywords: words, Examples: c.examples}, judge.Options{Analyzer: analyzer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return j
+		}
+		words := []string{"bee", "hive"}
+		j := made(words...)
+		for _, p := range pages[:c.before] {
+			observe(t, j.(adaptiveJudge), p)
+		}
+		parts := j.(adaptiveJudge).State()
+		if c.keywords != nil {
+			words = c.keywords
+			if _, err := j.(keywordJudge).Keywords(words, func(u web.URL) (*web.Page, error) { return byURL[u], nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := made(words...)
+		if c.label {
+			j.(labelledJudge).Label(wanted)
+			again.(labelledJudge).Label(wanted) // as a crawl that goes on does
+		}
+		maps.Copy(parts, j.(adaptiveJudge).State())
+		if c.old {
+			head := parts[""]
+			if head[0] != 1 || head[1] != 100 || head[2] != 64 {
+				t.Fatalf("the state begins with % x", head[:3])
+			}
+			head[2] = 1
+		}
+		if err := again.(adaptiveJudge).Restore(func(name string) ([]byte, error) { return parts[name], nil }); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if says := fmt.Sprint(j.(judge.Explainer).Explain(pages[0]).Facts); !strings.Contains(says, c.says) {
+			t.Errorf("%s: %s", c.name, says)
+		}
+		for _, p := range pages[c.before:164] {
+			x, y := j.(judge.Explainer).Explain(p), again.(judge.Explainer).Explain(p)
+			if !reflect.DeepEqual(x, y) {
+				t.Fatalf("%s: %s: %+v, after a restart %+v", c.name, p.URL, x, y)
+			}
+			if x, y := observe(t, j.(adaptiveJudge), p), observe(t, again.(adaptiveJudge), p); !reflect.DeepEqual(x, y) {
+				t.Fatalf("%s: %s: %d pages are judged otherwise, after a restart %d", c.name, p.URL, len(x), len(y))
+			}
+		}
+	}
+}
+
+// Whether keywords hold a word is told by the languages of the topic, not by those of others.
+func TestKeywordsByLanguage(t *testing.T) {
+	df := text.BackgroundOf(text.English)
+	for _, c := range []struct {
+		languages []string
+		keyword   string
+		ok        bool
+	}{
+		{[]string{"de"}, "Not", true}, // need, and a stop word of English
+		{[]string{"de"}, "und", false},
+		{[]string{"en"}, "Not", false},
+		{[]string{"en"}, "und", true},
+		{[]string{"en", "de"}, "Not", true},
+		{[]string{"en", "de"}, "und", true},
+	} {
+		o := judge.Options{Analyzer: text.NewAnalyzer(c.languages...), DF: df}
+		if _, err := judge.New("topic", &topic.Topic{Keywords: []string{c.keyword}}, o); (err == nil) != c.ok {
+			t.Errorf("%v: a topic of %q: %v", c.languages, c.keyword, err)
+		}
+		j, err := judge.New("topic", &topic.Topic{Keywords: []string{"Hilfe"}}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.(keywordJudge).Keywords([]string{"Hilfe", c.keyword}, nil); (err == nil) != c.ok {
+			t.Errorf("%v: the keyword %q: %v", c.languages, c.keyword, err)
+		}
 	}
 }

@@ -162,12 +162,16 @@ func (r *constants) leastHolders(n float64) float64 {
 const vocabularySize = 1000
 
 // vocabulary holds, sorted, every stem that a query can have: those that a
-// person wrote, and of those that can be taken from the examples the strongest.
+// person wrote, and offered. It depends on nothing that was learnt: a judge that is
+// made again has the same, by which the stored pages are read.
 func (j *topicJudge) vocabulary() []string {
-	set := map[string]bool{}
-	for _, s := range slices.Concat(slices.Concat(j.phrases...), j.descriptionStems) {
-		set[s] = true
-	}
+	out := slices.Concat(slices.Concat(j.phrases...), j.descriptionStems, j.offered)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// offers are the strongest of the stems that can be taken from the examples, in no order.
+func (j *topicJudge) offers() (out []string) {
 	var alike [][]*web.Page // examples of one kind and one language
 	for _, pages := range [][]*web.Page{j.examples, j.negatives} {
 		for _, group := range byLanguage(pages) {
@@ -200,13 +204,8 @@ func (j *topicJudge) vocabulary() []string {
 		}
 		sortByWeight(list)
 		for _, t := range list[:min(len(list), vocabularySize)] {
-			set[t.stem] = true
+			out = append(out, t.stem)
 		}
 	}
-	out := make([]string, 0, len(set))
-	for s := range set {
-		out = append(out, s)
-	}
-	slices.Sort(out)
 	return out
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
@@ -15,19 +18,19 @@ import (
 type memory struct {
 	vocabulary []string          // sorted
 	id         map[string]uint16 // index in vocabulary
+	sum        uint64            // a hash of vocabulary
 	pages      []pageWords       // at most blendPages
 	held       []float64         // [vocabulary] weight of the pages that hold a stem
 	weight     float64           // of all pages
 	hosts      map[web.Host]int  // pages
 	others     map[web.URL]bool  // pages of other workers and of another crawl
 	stored     int               // of pages, those that State gave out
-	settled    bool              // a view was made of them
 	labelled   bool              // the view was made anew for a label, and is not stored yet
 	looked     int               // pages when Notes looked at them last
 	spoken     map[string]int    // pages since the program began, by language, without those of which it is not known
 	notes      []string          // that were given out last
 	shares     bool              // own pages are kept for other workers, in lessons
-	lessons    [][]byte
+	lessons    []int             // of pages, those that no other worker was told of
 }
 
 // blendPages is the number of pages after which the view is settled.
@@ -61,6 +64,7 @@ func newMemory(vocabulary []string) *memory {
 	for i, s := range vocabulary {
 		m.id[s] = uint16(i)
 	}
+	m.sum = xxh3.HashString(strings.Join(vocabulary, "\n"))
 	return m
 }
 

@@ -71,6 +71,40 @@ func TestJudgesLearnFromOthers(t *testing.T) {
 	if r := relevance(t, again, near); r != x {
 		t.Errorf("after a restart %v, before %v", r, x)
 	}
+
+	// A judge goes on telling others after a restart and with other keywords, and those learn
+	// from it that have the same keywords.
+	observe(t, again, article("a64.test", 4))
+	stands := again.Lessons()
+	if len(stands) != 1 {
+		t.Fatalf("%d lessons after a restart", len(stands))
+	}
+	if _, err := b.Learn(stands[0]); err != nil {
+		t.Error(err)
+	}
+	observe(t, again, article("a66.test", 5)) // untold when the keywords change
+	reword := func(j sharingJudge) {
+		if _, err := j.(keywordJudge).Keywords([]string{"steel", "energy"}, func(web.URL) (*web.Page, error) { return nil, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reword(again)
+	observe(t, again, article("a68.test", 6))
+	told := again.Lessons()
+	if len(told) != 2 {
+		t.Fatalf("%d lessons with other keywords", len(told))
+	}
+	for _, l := range told {
+		if _, err := b.Learn(l); err == nil {
+			t.Error("a lesson by other keywords was taken")
+		}
+	}
+	reword(b)
+	for _, l := range told {
+		if _, err := b.Learn(l); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A lesson that is none is refused.

@@ -87,6 +87,7 @@ type topicJudge struct {
 	negatives        []*web.Page         // negative examples
 	ownSites         map[string]struct{} // stems that name the examples' sites
 	keywordStems     map[string]struct{} // stems of keywords
+	offered          []string            // offers of the topic's examples, before anything is learnt; nil where nothing is
 	templates        *templates
 	view             atomic.Pointer[view]
 	memory           *memory // owned by the step; nil where nothing is learnt
@@ -100,7 +101,8 @@ type view struct {
 	reference  float64    // score of a page that says each keyword a few times, > 0
 	fullText   float64    // weight of stems at which the similarity of a short text is 1, > 0
 	background background // of pages that are not wanted
-	crawl      float64    // constants.crawl·n/(n+N₀), after n pages of the crawl
+	pages      int        // n, pages of the crawl that it was made of
+	crawl      float64    // constants.crawl·n/(n+N₀)
 	slope      float64
 	offset     float64
 }
@@ -205,6 +207,7 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r constants) *topicJu
 		}
 	}
 	if !o.Frozen {
+		j.offered = j.offers()
 		j.memory = newMemory(j.vocabulary())
 	}
 	j.view.Store(j.newView(nil))
@@ -282,7 +285,8 @@ func (j *topicJudge) newView(m *memory) *view {
 	v.fullText = j.fullTextWeight(&v.query)
 	v.background = newBackground(&j.constants, v, m.scores(v, j.templates))
 	if m != nil {
-		v.crawl = j.constants.crawlOffset(len(m.pages))
+		v.pages = len(m.pages)
+		v.crawl = j.constants.crawlOffset(v.pages)
 	}
 	return v
 }

@@ -54,11 +54,14 @@ func (t *Topic) Languages() []string {
 var ErrNothing = errors.New("the topic says nothing of what is wanted: give keywords, a description or example pages")
 
 // Validate returns ErrNothing for a topic that gives nothing, and an error
-// that names the part for keywords and examples that hold no word.
+// that names the part for keywords and examples that hold no word in any of its Languages.
 func (t *Topic) Validate() error {
-	a := text.NewAnalyzer(t.Language...)
+	a := text.NewAnalyzer(t.Languages()...)
+	tells := func(s string) bool {
+		return slices.ContainsFunc(a.Languages(), func(l string) bool { return len(a.In(l).Words(s)) > 0 })
+	}
 	for i, k := range t.Keywords {
-		if len(a.Words(k)) == 0 {
+		if !tells(k) {
 			return fmt.Errorf("topic keyword %d, %q: no word that tells something; leave it out or write it otherwise", i+1, k)
 		}
 	}
@@ -75,7 +78,7 @@ func (t *Topic) Validate() error {
 			}
 		}
 	}
-	if len(t.Keywords) == 0 && len(t.Examples) == 0 && len(a.Words(t.Description)) == 0 {
+	if len(t.Keywords) == 0 && len(t.Examples) == 0 && !tells(t.Description) {
 		return ErrNothing
 	}
 	return nil

@@ -25,6 +25,11 @@ func TestValidate(t *testing.T) {
 		{"negatives alone", topic.Topic{Negatives: []*web.Page{full}}, "give keywords"},
 		{"description without words", topic.Topic{Description: "the, of – and!"}, "give keywords"},
 		{"empty keyword", topic.Topic{Keywords: []string{"bees", "the"}}, `keyword 2, "the"`},
+		{"of another language", topic.Topic{Keywords: []string{"Not"}, Language: []string{"de"}}, ""},
+		{"of a language that is guessed", topic.Topic{Keywords: []string{"Honigbienen", "Schwänzeltanz", "Not"}}, ""},
+		{"empty in its language", topic.Topic{Keywords: []string{"und"}, Language: []string{"de"}}, `keyword 1, "und"`},
+		{"each of one language of two", topic.Topic{Keywords: []string{"Not", "und"}, Language: []string{"en", "de"}}, ""},
+		{"empty in both", topic.Topic{Keywords: []string{"in"}, Language: []string{"en", "de"}}, `keyword 1, "in"`},
 		{"empty example", topic.Topic{Examples: []*web.Page{full, {}}}, "example 2"},
 		{"missing negative", topic.Topic{Keywords: []string{"bees"}, Negatives: []*web.Page{nil}}, "negative example 1"},
 	} {

@@ -287,6 +287,12 @@ func (rd *reader) path(raw json.RawMessage, line int) {
 		p.Steps = append(p.Steps, s)
 	}
 	rd.set = append(rd.set, p)
+	if len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
+		rd.problems = append(rd.problems, Problem{
+			Kind: Malformed, Dropped: true, Place: fmt.Sprintf("%s:%d", rd.name, line),
+			Text: "what follows the path on the line is left out: write each path on a line of its own",
+		})
+	}
 }
 
 // WriteTSV writes paths in the form for hands.

@@ -118,20 +118,21 @@ func TestMalformed(t *testing.T) {
 	good := "\n\nhttp://good.test/\tGoal\n"
 	goodJSON := "\n{\"steps\":[{\"url\":\"http://good.test/\",\"label\":\"Goal\"}]}\n"
 	for name, c := range map[string]struct{ file, want string }{
-		"no address":      {"home page\tGoal" + good, `f:1: "home page" is no address`},
-		"spaces, no tab":  {"http://a.test/    Goal" + good, `f:1: the address "http://a.test/    Goal" holds a space: fields are parted by tabs`},
-		"second line":     {"http://a.test/\nftp://a.test/\tGoal" + good, `f:2: `},
-		"too many fields": {"http://a.test/\tGoal\tx\t1\thttp://b.test/\tz" + good, "f:1: 6 fields, at most 5: page, label, anchor, ordinal, via; the path of line 1 is left out"},
-		"ordinal":         {"http://a.test/\tGoal\tx\t0" + good, `f:1: "0" is no place of a link, which are counted from 1; the path of line 1 is left out`},
-		"long label":      {"http://a.test/\t" + strings.Repeat("é", 33) + good, "is longer than 64 bytes"},
-		"escape in label": {"http://a.test/\tre\x1bd" + good, `the label "re\x1bd" holds the invisible character U+001B`},
-		"state as label":  {"http://a.test/\t→Goal" + good, `begins with "→"`},
-		"via":             {"http://a.test/\tGoal\t\t\tjavascript:x" + good, "f:1: "},
-		"long path":       {strings.Repeat("http://a.test/\n", MaxSteps+1) + good, "f:1001: more than 1000 pages; the path of line 1 is left out"},
-		"JSON syntax":     {`{"steps":` + goodJSON, "f:1: "},
-		"JSON key":        {`{"stepz":[]}` + goodJSON, `f:1: unknown field "stepz"; the path of line 1 is left out`},
-		"JSON step":       {`{"steps":[{"url":"http://a.test/"},{"url":"mailto:x"}]}` + goodJSON, "f:1: step 2: "},
-		"JSON empty":      {`{}` + goodJSON, "f:1: 0 steps, which may be 1 to 1000"},
+		"no address":       {"home page\tGoal" + good, `f:1: "home page" is no address`},
+		"spaces, no tab":   {"http://a.test/    Goal" + good, `f:1: the address "http://a.test/    Goal" holds a space: fields are parted by tabs`},
+		"second line":      {"http://a.test/\nftp://a.test/\tGoal" + good, `f:2: `},
+		"too many fields":  {"http://a.test/\tGoal\tx\t1\thttp://b.test/\tz" + good, "f:1: 6 fields, at most 5: page, label, anchor, ordinal, via; the path of line 1 is left out"},
+		"ordinal":          {"http://a.test/\tGoal\tx\t0" + good, `f:1: "0" is no place of a link, which are counted from 1; the path of line 1 is left out`},
+		"long label":       {"http://a.test/\t" + strings.Repeat("é", 33) + good, "is longer than 64 bytes"},
+		"escape in label":  {"http://a.test/\tre\x1bd" + good, `the label "re\x1bd" holds the invisible character U+001B`},
+		"state as label":   {"http://a.test/\t→Goal" + good, `begins with "→"`},
+		"via":              {"http://a.test/\tGoal\t\t\tjavascript:x" + good, "f:1: "},
+		"long path":        {strings.Repeat("http://a.test/\n", MaxSteps+1) + good, "f:1001: more than 1000 pages; the path of line 1 is left out"},
+		"JSON syntax":      {`{"steps":` + goodJSON, "f:1: "},
+		"JSON key":         {`{"stepz":[]}` + goodJSON, `f:1: unknown field "stepz"; the path of line 1 is left out`},
+		"JSON step":        {`{"steps":[{"url":"http://a.test/"},{"url":"mailto:x"}]}` + goodJSON, "f:1: step 2: "},
+		"JSON line of two": {strings.TrimSpace(goodJSON) + `{"steps":[{"url":"http://a.test/"}]}`, "f:1: what follows the path on the line is left out"},
+		"JSON empty":       {`{}` + goodJSON, "f:1: 0 steps, which may be 1 to 1000"},
 	} {
 		set, problems, err := Read(strings.NewReader(c.file), "f")
 		if err != nil {

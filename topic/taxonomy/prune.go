@@ -195,9 +195,11 @@ func (p *PruneReport) count(tree *Tree, classOf map[string]leaf) map[string]*Cla
 		p.Examples += n.own
 		to := classOf[path]
 		if classes[to.Path] == nil {
-			classes[to.Path] = &Class{Path: to.Path, Other: to.Other}
+			classes[to.Path] = &Class{Path: to.Path}
 		}
-		classes[to.Path].Examples += n.own
+		c := classes[to.Path]
+		c.Examples += n.own
+		c.Other = c.Other || to.Other
 	}
 	return classes
 }

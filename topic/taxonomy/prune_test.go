@@ -90,6 +90,13 @@ func TestPrune(t *testing.T) {
 			t.Errorf("%s: %d classes reported", name, len(p.Classes))
 		}
 	}
+	// Topics come in any order: an Other that was there is one once it takes what is left.
+	for range 20 {
+		_, p, err := prune(lines(map[string]int{"/A": 1, "/A/Other": 3, "/A/B": 3}), taxonomy.Pruning{K: 3, Cap: -1})
+		if err != nil || !slices.ContainsFunc(p.Classes, func(c taxonomy.Class) bool { return c.Path == "/A/Other" && c.Other }) {
+			t.Fatalf("%+v, %v", p.Classes, err)
+		}
+	}
 	for name, in := range map[string]map[string]int{"all in the root": {"/A": 1, "/B": 1}, "one class": {"/A": 5}} {
 		if _, _, err := prune(lines(in), taxonomy.Pruning{K: 3}); !errors.Is(err, taxonomy.ErrOneClass) && name == "all in the root" {
 			t.Errorf("%s: %v", name, err)
