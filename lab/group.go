@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -244,6 +245,13 @@ func (g *group) breadth(judge string) func(context.Context) simulation {
 	}
 }
 
+// bareBreadthFirst tells whether the scorer is that of breadth: a limit or a setting makes
+// another crawl.
+func (s Scorer) bareBreadthFirst() bool {
+	s.As, s.own, s.limited = "", nil, false
+	return reflect.DeepEqual(s, Scorer{Name: "breadth-first", Similarity: s.Similarity}) && (s.Similarity == "" || s.Similarity == "judge")
+}
+
 // topicJob works out what was possible on a topic, in the mean of its repeats,
 // and measures the judges on it.
 func (r *runner) topicJob(repeats []*group) func(context.Context) error {
@@ -359,7 +367,7 @@ func (c cell) measure(ctx context.Context) (measurement, error) {
 	}
 	ref := c.reference()
 	ref.Breadth = m.run
-	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" { // else it is this one
+	if c.key.Scorer != "breadth-first" || !c.scorer.bareBreadthFirst() { // else it is this one
 		m = c.simulate(ctx, c.key, c.scorer)
 	}
 	return measurement{m, ref}, m.err
