@@ -48,7 +48,7 @@ type group struct {
 	cells    atomic.Int64 // to be made yet
 	teaching sync.Mutex
 	lessons  map[string]func() trainedModel // by what is taught
-	crawls   map[string]any                 // that others build on; see crawled
+	crawls   map[string]any                 // that others build on; see crawlOf
 }
 
 func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
@@ -60,12 +60,12 @@ func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int)
 	return g
 }
 
-// done lets models and the crawl to compare with go after the last cell.
+// done lets models and the crawls to compare with and to build on go after the last cell.
 func (g *group) done() {
 	if g.cells.Add(-1) == 0 {
 		g.teaching.Lock()
 		defer g.teaching.Unlock()
-		g.lessons, g.breadthFirst = nil, nil
+		g.lessons, g.breadthFirst, g.crawls = nil, nil, nil
 	}
 }
 
@@ -260,7 +260,7 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.configured()...)}
 		path := filepath.Join(r.dir, topicsDir, t.Name)
 		old, err := readJSON[topicFacts](path)
-		if err == nil && old.Name == t.Name {
+		if err == nil && old.Name == t.Name && slices.Equal(old.Topic.Points, g.mesh()) { // which the lab's budgets change
 			t = old
 		} else if t, err = g.topicFacts(ctx, t, repeats); err == nil {
 			err = writeJSON(path, t)
@@ -276,12 +276,17 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 	}
 }
 
+// mesh are the points of the curves of what was possible.
+func (g *group) mesh() []int {
+	return eval.Mesh(g.budget(), 200, slices.Concat(g.w.spec.Budgets, g.Budgets)...)
+}
+
 func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) (topicFacts, error) {
 	if err := g.fold.load(ctx, g.runner); err != nil {
 		return t, err
 	}
 	g.progress(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
-	mesh := eval.Mesh(g.budget(), 200, slices.Concat(g.w.spec.Budgets, g.Budgets)...)
+	mesh := g.mesh()
 	for i, g := range repeats {
 		one := report.NewTopic(g.id(), g.reference(), mesh)
 		if i == 0 {
