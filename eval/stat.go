@@ -259,6 +259,8 @@ func quantile(sorted []float64, q float64) float64 {
 //
 //	n = ((z(1−α/2) + z(power)) sd/δ)² + z(1−α/2)²/2
 //
+// It is 0 where either is 0 or not known, and math.MaxInt32 at most.
+//
 // Source: Guenther (1981), for the paired t test; within one of the exact
 // answer for n ≥ 5.
 func TopicsNeeded(delta, sd, alpha, power float64) int {
@@ -267,7 +269,7 @@ func TopicsNeeded(delta, sd, alpha, power float64) int {
 	}
 	a := normalQuantile(1 - alpha/2)
 	x := (a + normalQuantile(power)) * sd / delta
-	return int(math.Ceil(x*x + a*a/2))
+	return int(min(math.Ceil(x*x+a*a/2), math.MaxInt32))
 }
 
 // Detectable is the smallest mean difference that n topics find; the inverse
@@ -293,7 +295,7 @@ type Comparison struct {
 	Permutation       Test
 	Worst             TopicID // where the first fares worst against the second
 	WorstBy           float64 // its difference, in the measure's own sign
-	Needed            int     // topics that would find a difference of this size
+	Needed            int     // topics that would find a difference of this size; 0 where it is none, within Tie
 	// Detectable is the smallest mean difference that so many topics, as far
 	// apart as these, find at 5 %, two-sided, with a power of 80 %: of less,
 	// silence proves nothing. +Inf for one topic.
@@ -332,7 +334,9 @@ func Compare(topics []TopicID, a, b []float64, better int, seed uint64) Comparis
 	c.SD = deviation(d)
 	c.Wilcoxon, _ = Wilcoxon(d) // without pairs P is 1
 	c.Permutation, _ = Permutation(d, Draws, rand.New(rand.NewPCG(seed, 2)))
-	c.Needed = TopicsNeeded(math.Abs(c.Difference.Mean), c.SD, .05, .8)
+	if size := math.Abs(c.Difference.Mean); size > Tie {
+		c.Needed = TopicsNeeded(size, c.SD, .05, .8)
+	}
 	c.Detectable = Detectable(len(d), c.SD, .05, .8)
 	return c
 }

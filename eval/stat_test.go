@@ -258,6 +258,13 @@ func TestPower(t *testing.T) {
 	if !math.IsInf(Detectable(1, 1, .05, .8), 1) || TopicsNeeded(0, 1, .05, .8) != 0 {
 		t.Error("one topic detects something, or nothing needs topics")
 	}
+	if got := TopicsNeeded(1e-8, 1e4, .05, .8); got != math.MaxInt32 {
+		t.Errorf("more topics than there are numbers: %d", got)
+	}
+	// Wins and losses that cancel leave a mean that is none.
+	if c := Compare(make([]TopicID, 3), []float64{.3, .4, .1}, []float64{.2, .2, .4}, +1, 1); c.Needed != 0 {
+		t.Errorf("a mean of %v needs %d topics", c.Difference.Mean, c.Needed)
+	}
 }
 
 func TestCompare(t *testing.T) {

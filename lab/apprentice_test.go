@@ -68,6 +68,18 @@ scorers:
   - {name: apprentice, as: on-line, set: {start: 20, every: 5}}
 `
 
+// The crawl that others build on goes from memory with the last cell of its topic.
+func TestCrawlsGo(t *testing.T) {
+	g := groupOf(t, fmt.Sprintf(apprenticeLab, hubs(t)), "bees", 0)
+	g.cells.Add(1)
+	if _, err := g.crawlOf(t.Context(), "topic", "best-first-page"); err != nil {
+		t.Fatal(err)
+	}
+	if g.done(); len(g.crawls) > 0 {
+		t.Errorf("%d crawls are kept after the last cell", len(g.crawls))
+	}
+}
+
 // The protocols of Chakrabarti, Punera & Subramanyam 2002, sections 3.5 to 3.7: an
 // apprentice that is taught by the crawl before its own finds more than that crawl
 // did; kept to its pages it ends with the same, and is ahead on the way; and one that

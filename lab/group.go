@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -47,7 +48,7 @@ type group struct {
 	cells    atomic.Int64 // to be made yet
 	teaching sync.Mutex
 	lessons  map[string]func() trainedModel // by what is taught
-	crawls   map[string]any                 // that others build on; see crawled
+	crawls   map[string]any                 // that others build on; see crawlOf
 }
 
 func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
@@ -59,12 +60,12 @@ func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int)
 	return g
 }
 
-// done lets models and the crawl to compare with go after the last cell.
+// done lets models and the crawls to compare with and to build on go after the last cell.
 func (g *group) done() {
 	if g.cells.Add(-1) == 0 {
 		g.teaching.Lock()
 		defer g.teaching.Unlock()
-		g.lessons, g.breadthFirst = nil, nil
+		g.lessons, g.breadthFirst, g.crawls = nil, nil, nil
 	}
 }
 
@@ -244,6 +245,13 @@ func (g *group) breadth(judge string) func(context.Context) simulation {
 	}
 }
 
+// bareBreadthFirst tells whether the scorer is that of breadth: a limit or a setting makes
+// another crawl.
+func (s Scorer) bareBreadthFirst() bool {
+	s.As, s.own, s.limited = "", nil, false
+	return reflect.DeepEqual(s, Scorer{Name: "breadth-first", Similarity: s.Similarity}) && (s.Similarity == "" || s.Similarity == "judge")
+}
+
 // topicJob works out what was possible on a topic, in the mean of its repeats,
 // and measures the judges on it.
 func (r *runner) topicJob(repeats []*group) func(context.Context) error {
@@ -252,7 +260,7 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.configured()...)}
 		path := filepath.Join(r.dir, topicsDir, t.Name)
 		old, err := readJSON[topicFacts](path)
-		if err == nil && old.Name == t.Name {
+		if err == nil && old.Name == t.Name && slices.Equal(old.Topic.Points, g.mesh()) { // which the lab's budgets change
 			t = old
 		} else if t, err = g.topicFacts(ctx, t, repeats); err == nil {
 			err = writeJSON(path, t)
@@ -268,12 +276,17 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 	}
 }
 
+// mesh are the points of the curves of what was possible.
+func (g *group) mesh() []int {
+	return eval.Mesh(g.budget(), 200, slices.Concat(g.w.spec.Budgets, g.Budgets)...)
+}
+
 func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) (topicFacts, error) {
 	if err := g.fold.load(ctx, g.runner); err != nil {
 		return t, err
 	}
 	g.progress(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
-	mesh := eval.Mesh(g.budget(), 200, slices.Concat(g.w.spec.Budgets, g.Budgets)...)
+	mesh := g.mesh()
 	for i, g := range repeats {
 		one := report.NewTopic(g.id(), g.reference(), mesh)
 		if i == 0 {
@@ -359,7 +372,7 @@ func (c cell) measure(ctx context.Context) (measurement, error) {
 	}
 	ref := c.reference()
 	ref.Breadth = m.run
-	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" { // else it is this one
+	if c.key.Scorer != "breadth-first" || !c.scorer.bareBreadthFirst() { // else it is this one
 		m = c.simulate(ctx, c.key, c.scorer)
 	}
 	return measurement{m, ref}, m.err

@@ -64,11 +64,11 @@ func (f *File) judgeLabels() (labels []string) {
 }
 
 // configured is what the figures of all judges on a topic depend on, besides what a cell
-// does: the number of repeats, and the judges with settings of their own.
+// does: the number of repeats, and the judges that are not measured in every lab as they are here.
 func (f *File) configured() []any {
 	out := []any{f.Repeats}
 	for _, j := range f.Judges {
-		if len(j.Set) > 0 {
+		if len(j.Set) > 0 || j.label() != j.Name || isCritic(j.Name) {
 			out = append(out, j)
 		}
 	}

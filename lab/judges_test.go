@@ -96,6 +96,19 @@ func TestHostPages(t *testing.T) {
 	if f.Scorers[1].HostPages != 100 {
 		t.Errorf("the file says host-pages: 100, and the scorer has %d", f.Scorers[1].HostPages)
 	}
+	// A limit of breadth-first itself is kept, though most measures compare with a crawl without one.
+	f = read(t, "webs: [{path: "+small(t)+", topics: [cars], budgets: [50]}]\nscorers: [{name: breadth-first, host-pages: 2}]\nkeep-runs: true\n")
+	dir := t.TempDir()
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := filepath.Glob(filepath.Join(dir, runsDir, "*.json"))
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	if run, err := readJSON[eval.Run](runs[0]); err != nil || len(run.Pages) != 2 {
+		t.Errorf("%d pages of the one host in a lab with two of each host, %v", len(run.Pages), err)
+	}
 }
 
 // Each repeat but the first leaves out a third of seeds and of examples, another

@@ -89,8 +89,9 @@ func TestReportNamesItsCommand(t *testing.T) {
 	}
 }
 
-// Cells are those of what a lab is made of: a page with another text, and a
-// thesaurus with other words in the same place, make others; a copy does not.
+// Cells are those of what a lab is made of: a page with another text, a thesaurus with
+// other words in the same place, another language of a topic, and other labels where they
+// teach, make others; a copy does not.
 func TestCellsKnowTheirInputs(t *testing.T) {
 	names := func(web, table string) (out []string) {
 		t.Helper()
@@ -126,6 +127,21 @@ func TestCellsKnowTheirInputs(t *testing.T) {
 	write(table, "bee, bumblebee\n")
 	if words := names(web, table); slices.Equal(words, first) {
 		t.Errorf("other words give the same cells: %v", words)
+	}
+	write(table, "bee, honeybee\n")
+	edit(t, filepath.Join(web, "web.yaml"), "description: Honey bees\n", "description: Honey bees\n      language: [de]\n")
+	if german := names(web, table); slices.Equal(german, first) {
+		t.Errorf("another language gives the same cells: %v", german)
+	}
+	labelled := departments(t)
+	lesson := func() (with, without string) {
+		g := groupOf(t, "webs: [{path: "+labelled+", budgets: [10], train: {folds: sites, targets: 6}}]\nscorers: [breadth-first, {name: pathlearner, train: {milestones: true}}]\n", "student", 0)
+		return g.fileName(g.key("topic", "pathlearner"), g.Scorers[1], g), g.fileName(g.key("topic", "breadth-first"), g.Scorers[0], g)
+	}
+	with, without := lesson()
+	edit(t, filepath.Join(labelled, "labels.tsv"), "\tstaff\n", "\tpeople\n")
+	if now, other := lesson(); now == with || other != without {
+		t.Errorf("other labels: taught by them %s and then %s, and not %s and then %s", with, now, without, other)
 	}
 }
 

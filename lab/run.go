@@ -419,8 +419,20 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	if len(g.w.negatives[g.t.Name]) > 0 {
 		more = append(more, g.w.negatives[g.t.Name])
 	}
-	if set := r.judgeOf(k.Judge).Set; len(set) > 0 {
-		more = append(more, set)
+	j := r.judgeOf(k.Judge)
+	if len(j.Set) > 0 {
+		more = append(more, j.Set)
+	}
+	if j.Name != k.Judge {
+		more = append(more, "judge", j.Name)
+	}
+	own := written(g.t)
+	own.Language = nil
+	if languages := g.w.words.Languages(); !slices.Equal(languages, own.Languages()) { // not those that its words tell
+		more = append(more, "languages", languages)
+	}
+	if r.milestones(s) {
+		more = append(more, "labels", g.w.labels())
 	}
 	if r.Noise > 0 {
 		more = append(more, "noise", r.Noise)

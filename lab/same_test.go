@@ -3,11 +3,15 @@ package lab
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -49,6 +53,47 @@ func TestFolderOfAnotherLab(t *testing.T) {
 	}
 	if out, err := read(t, file+"label-noise: 0.3\n").Run(t.Context(), dir, Options{Replace: true}); err != nil || out.Made != out.Cells {
 		t.Errorf("with Replace: %+v, %v", out, err)
+	}
+}
+
+// A judge under a name of its own is the one that the file says, in cells and in what is told
+// of judges; and what was possible is told at the budgets of the file.
+func TestFolderKnowsItsJudges(t *testing.T) {
+	src, err := synthetic.ParseSource("pages=210,topics=1,targets=0.1,words=40,seed=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	web, dir := filepath.Join(t.TempDir(), "made"), t.TempDir()
+	if _, err := corpus.Build(t.Context(), web, src, corpus.Options{Name: "made"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		judges, mine string
+		made, budget int
+	}{
+		{"topic", "", 1, 20},
+		{"topic", "", 0, 61}, // neither is a point of every curve of 205 pages
+		{"topic, {name: keyword, as: mine}", "keyword", 1, 61},
+		{"topic, {name: cosine-tf-centroid, as: mine}", "cosine-tf-centroid", 1, 61},
+	} {
+		f := read(t, fmt.Sprintf("webs: [{path: %s, budgets: [205]}]\nbudgets: [%d]\nscorers: [breadth-first]\njudges: [%s]\n", web, c.budget, c.judges))
+		if out, err := f.Run(t.Context(), dir, Options{Replace: true}); err != nil || out.Made != c.made {
+			t.Errorf("%+v: %+v, %v", c, out, err)
+		}
+		r, err := f.results(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(r.Topics[0].Points, c.budget) {
+			t.Errorf("%+v: what was possible is told at %v", c, r.Topics[0].Points)
+		}
+		told := map[string]string{}
+		for _, j := range r.Judges {
+			told[j.Judge] = fmt.Sprint(j.Threshold, j.AUROC, j.Accepted)
+		}
+		if told["mine"] != told[c.mine] || told["topic"] == told["keyword"] {
+			t.Errorf("%+v: of judges is told %v", c, told)
+		}
 	}
 }
 

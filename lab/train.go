@@ -440,6 +440,14 @@ func (g *group) pathLesson(ctx context.Context, l *ModelTraining, links *train.B
 	return train.FitPaths(ctx, set, g.w.pages, train.FitOptions{Variance: l.Variance, Iterations: l.Iterations, Set: l.Set, Seed: g.chance()})
 }
 
+// milestones tells whether labels of the record teach a scorer, or one that it builds on.
+func (f *File) milestones(s Scorer) bool {
+	if slices.ContainsFunc(s.basis(), func(label string) bool { return f.milestones(f.named(label)) }) {
+		return true
+	}
+	return s.Train != nil && s.Train.Milestones
+}
+
 // pathsShown says which paths teach: the shortest ways from the start pages of
 // the hosts that teach to the examples that all strategies are shown, with the
 // labels of the record on the way if the lesson has milestones, and wrong turns.

@@ -45,6 +45,7 @@ type labWeb struct {
 
 	words  *text.Analyzer
 	parser *parse.Parser
+	labels func() uint64 // a hash of what people called pages; of none where that cannot be read
 	// kinds says that there may be documents and other sources of links; linksOnly are the media
 	// types of what is fetched for its links alone then.
 	kinds          bool
@@ -165,6 +166,13 @@ func newLabWebOf(w *corpus.Web, spec *Web, nesting bool, kinds *job.Job, documen
 		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(languages(w.Topics, spec.Topics)...),
 		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
 	}
+	out.labels = sync.OnceValue(func() (sum uint64) {
+		labels, _ := w.Labels() // the training that needs them tells
+		for u, label := range labels {
+			sum += xxh3.HashString(u.String() + "\t" + label)
+		}
+		return sum
+	})
 	o := parse.Options{Analyzer: out.words, Canon: w.Canon(), Nesting: nesting}
 	if kinds != nil {
 		out.kinds, out.linksOnly, o.Sources = true, kinds.LinksOnly(), kinds.Sources()

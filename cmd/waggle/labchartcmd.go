@@ -28,7 +28,9 @@ func (labChartCmd) Help() string {
   waggle lab chart results/curves.csv --strategies lm10-bfs,lm10-crf,breadth-first -o crf.svg
   waggle lab chart results/surface.csv --columns precision_0.5,precision_0.8 --percent -o surface.svg
 
-Lines are means over topics; the parts and repeats of a topic are averaged first.`
+Lines are means over topics; the parts and repeats of a topic are averaged first. Topics of
+development are left out, and so is a strategy, on a web, without all the runs that others
+have there: the chart says which.`
 }
 
 // Run draws.

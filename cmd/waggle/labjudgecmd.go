@@ -54,6 +54,9 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 		defer w.Close() // it was read only
 		trial.Webs = append(trial.Webs, w)
 	}
+	if err := labels.Check(trial.Webs); err != nil {
+		return exit{exitUsage, err}
+	}
 	rows, err := trial.Run(ctx, func(done, all int) { meter.Show(done, all, "judging") })
 	meter.End()
 	if err != nil {

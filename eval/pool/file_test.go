@@ -135,6 +135,21 @@ func TestNarrativesToFillIn(t *testing.T) {
 	if _, err := ReadNarratives(dir, p); err == nil || !strings.Contains(err.Error(), "topic tree/bees: the sentence of the key mainly is missing") {
 		t.Errorf("%v", err)
 	}
+	// Topics of a web need not stand together in a pool, as in one of several labs.
+	apart, other := &Pool{Topics: []Topic{{Web: "a", Name: "x"}, {Web: "b", Name: "y"}, {Web: "a", Name: "z"}}}, t.TempDir()
+	if _, err := WriteNarratives(other, apart); err != nil {
+		t.Fatal(err)
+	}
+	empty, err := os.ReadFile(filepath.Join(other, NarrativesName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, NarrativesName), []byte(strings.ReplaceAll(string(empty), `""`, "said")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadNarratives(other, apart); err != nil || len(got) != 3 {
+		t.Errorf("topics of a web that stand apart: %v, %v", got, err)
+	}
 	name := filepath.Join(dir, NarrativesName)
 	b, err := os.ReadFile(name)
 	if err != nil {

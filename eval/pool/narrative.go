@@ -40,14 +40,20 @@ func WriteNarratives(dir string, p *Pool) (wrote bool, err error) {
 	}
 	var b bytes.Buffer
 	b.WriteString("# What counts as a page of each topic: a sentence for each grade, written before\n# the first page is read. waggle lab read shows them beside the pages.\n")
-	last := ""
+	var webs []string // a key stands in the file once, wherever the topics of its web are
+	topics := map[string][]*Topic{}
 	for i := range p.Topics {
 		t := &p.Topics[i]
-		if i == 0 || t.Web != last {
-			fmt.Fprintf(&b, "%s:\n", yamlKey(t.Web))
-			last = t.Web
+		if topics[t.Web] == nil {
+			webs = append(webs, t.Web)
 		}
-		fmt.Fprintf(&b, "  %s:\n    mainly: \"\" # such as: The page is mainly about …\n    partly: \"\" # such as: … is one of several subjects of the page.\n    no: \"\"     # such as: Nothing of the page is about …\n", yamlKey(t.Name))
+		topics[t.Web] = append(topics[t.Web], t)
+	}
+	for _, w := range webs {
+		fmt.Fprintf(&b, "%s:\n", yamlKey(w))
+		for _, t := range topics[w] {
+			fmt.Fprintf(&b, "  %s:\n    mainly: \"\" # such as: The page is mainly about …\n    partly: \"\" # such as: … is one of several subjects of the page.\n    no: \"\"     # such as: Nothing of the page is about …\n", yamlKey(t.Name))
+		}
 	}
 	return true, folder.Write(name, b.Bytes())
 }

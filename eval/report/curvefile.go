@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -39,15 +40,20 @@ type curvePoint struct {
 // curveFile is what is read of a file of curves.
 type curveFile struct {
 	webs, strategies []string // as the file has them
-	// values are by topic, those of a topic's parts, TOPIC@PART, and repeats together; the topic is "" in a
-	// file of means.
-	values map[curvePoint]map[string][]float64
-	pages  map[curvePoint][]float64 // of a curve, whose pages is 0
+	values           map[curvePoint]map[curveRun][]float64
+	pages            map[curvePoint][]float64         // of a curve, whose pages is 0
+	runs             map[curvePoint]map[curveRun]bool // of a web and column, by any strategy
+	whole            map[string]bool                  // webs with a topic that is no part: none of theirs is
 }
+
+// curveRun is a run of a strategy; its topic is "" in a file of means.
+type curveRun struct{ topic, repeat string }
 
 // ChartCurves draws the curves of a CSV file whose first line names its columns, among them
 // web, pages, and strategy or scorer, as curves.csv and surface.csv of a lab have them. With a
 // column topic, as in curves.csv, lines are means over topics, the parts and repeats of each averaged first.
+// As in the report of a lab, topics of development are left out, and so is a strategy, on a web, without all
+// the runs that others have there: its mean would be one of other topics.
 func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 	f, err := readCurves(r, c.Columns)
 	if err != nil {
@@ -62,7 +68,8 @@ func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 		return nil, err
 	}
 	webs = f.withValues(webs, strategies, c)
-	m := plot.Multiples{Title: c.Title, Note: c.Note, Columns: len(webs), PanelHeight: 220}
+	var left []string
+	m := plot.Multiples{Title: c.Title, Columns: len(webs), PanelHeight: 220}
 	up := "what its title says"
 	if len(c.Columns) == 1 {
 		up = columnWords(c.Columns[0])
@@ -76,16 +83,24 @@ func ChartCurves(r io.Reader, c CurveChart) (*plot.Drawing, error) {
 			for i, s := range strategies {
 				line := plot.Series{Name: s, Color: i}
 				at := curvePoint{web: w, strategy: s, column: column}
+				all := f.runs[curvePoint{web: w, column: column}]
 				for _, n := range f.pages[at] {
-					at.pages = n
-					line.X, line.Y = append(line.X, n), append(line.Y, f.mean(at))
+					if at.pages = n; len(f.values[at]) == len(all) {
+						line.X, line.Y = append(line.X, n), append(line.Y, f.mean(at))
+					}
 				}
-				if len(line.X) > 0 {
+				at.pages = 0
+				if without := s + " on " + w; len(line.X) > 0 {
 					panel.Series = append(panel.Series, line)
+				} else if len(f.pages[at]) > 0 && !slices.Contains(left, without) {
+					left = append(left, without)
 				}
 			}
 			m.Panels = append(m.Panels, panel)
 		}
+	}
+	if m.Note = c.Note; len(left) > 0 {
+		m.Note = strings.TrimSpace(m.Note + " Left out, for want of runs that others have: " + strings.Join(left, ", ") + ".")
 	}
 	if len(m.Panels) == 1 {
 		m.PanelHeight = 340
@@ -136,12 +151,22 @@ func columnWords(column string) string {
 
 // mean is that over the topics of a point, NaN of none.
 func (f *curveFile) mean(at curvePoint) float64 {
-	var topics []float64
-	for _, v := range f.values[at] {
-		topics = append(topics, mean(v))
+	topics := map[string][]float64{}
+	runs := slices.SortedFunc(maps.Keys(f.values[at]), func(a, b curveRun) int { // one order of the sums
+		return cmp.Or(strings.Compare(a.topic, b.topic), strings.Compare(a.repeat, b.repeat))
+	})
+	for _, run := range runs {
+		topic := run.topic
+		if part := strings.LastIndexByte(topic, '@'); part >= 0 && !f.whole[at.web] {
+			topic = topic[:part]
+		}
+		topics[topic] = append(topics[topic], f.values[at][run]...)
 	}
-	slices.Sort(topics) // one order of the sum
-	return mean(topics)
+	var means []float64
+	for _, t := range slices.Sorted(maps.Keys(topics)) {
+		means = append(means, mean(topics[t]))
+	}
+	return mean(means)
 }
 
 func readCurves(r io.Reader, columns []string) (*curveFile, error) {
@@ -193,8 +218,11 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 		}
 		drawn = append(drawn, i)
 	}
-	topic := slices.Index(head, "topic")
-	f := &curveFile{values: map[curvePoint]map[string][]float64{}, pages: map[curvePoint][]float64{}}
+	topic, repeat, split := slices.Index(head, "topic"), slices.Index(head, "repeat"), slices.Index(head, "split")
+	f := &curveFile{
+		values: map[curvePoint]map[curveRun][]float64{}, pages: map[curvePoint][]float64{},
+		runs: map[curvePoint]map[curveRun]bool{}, whole: map[string]bool{},
+	}
 	one := map[string]string{} // of columns that a chart has no place for
 	for {
 		cells, err := lines.Read()
@@ -203,6 +231,9 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if split >= 0 && cells[split] == "dev" {
+			continue
 		}
 		line, _ := lines.FieldPos(0)
 		for i, name := range head {
@@ -224,9 +255,13 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 		if !slices.Contains(f.strategies, cells[strategy]) {
 			f.strategies = append(f.strategies, cells[strategy])
 		}
-		of := ""
+		var of curveRun
 		if topic >= 0 {
-			of, _, _ = strings.Cut(cells[topic], "@")
+			of.topic = cells[topic]
+			f.whole[cells[web]] = f.whole[cells[web]] || !strings.Contains(of.topic, "@")
+			if repeat >= 0 {
+				of.repeat = cells[repeat]
+			}
 		}
 		for k, i := range drawn {
 			if cells[i] == "" {
@@ -240,10 +275,15 @@ func readCurves(r io.Reader, columns []string) (*curveFile, error) {
 			at := curve
 			at.pages = n
 			if f.values[at] == nil {
-				f.values[at] = map[string][]float64{}
+				f.values[at] = map[curveRun][]float64{}
 				f.pages[curve] = append(f.pages[curve], n)
 			}
 			f.values[at][of] = append(f.values[at][of], v)
+			all := curvePoint{web: cells[web], column: columns[k]}
+			if f.runs[all] == nil {
+				f.runs[all] = map[curveRun]bool{}
+			}
+			f.runs[all][of] = true
 		}
 	}
 	for _, p := range f.pages {

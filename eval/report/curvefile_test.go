@@ -9,9 +9,12 @@ const curveFileOfALab = `web,topic,scorer,judge,repeat,pages,hits
 campus,bees@rest,ours,topic,0,100,4
 campus,bees@rest,ours,topic,1,100,6
 campus,bees@half,ours,topic,0,100,8
-campus,wasps,ours,topic,0,100,14
-campus,wasps,ours,topic,0,50,2
-campus,wasps,theirs,topic,0,100,3
+campus,wasps@all@half,ours,topic,0,100,14
+campus,wasps@all@half,ours,topic,0,50,2
+campus,bees@rest,theirs,topic,0,100,3
+campus,bees@rest,theirs,topic,1,100,3
+campus,bees@half,theirs,topic,0,100,3
+campus,wasps@all@half,theirs,topic,0,100,3
 manuals,wasps,theirs,topic,0,100,1
 `
 
@@ -33,6 +36,34 @@ func TestChartCurves(t *testing.T) {
 	}
 	if want := "manuals, relevant pages found: Lines: values over a common axis. theirs ends at 1.0. manuals, pages: Lines: values over a common axis. theirs ends at 100.0."; d.Description != want {
 		t.Errorf("it tells\n%s\nwant\n%s", d.Description, want)
+	}
+}
+
+// What a chart of curves has means of is what the report of the lab has: no topic of
+// development, no strategy without all runs, and a topic with an @ in its name is a part only
+// where all topics of its web are.
+func TestChartCurvesAsTheReport(t *testing.T) {
+	const file = `web,topic,scorer,judge,repeat,split,pages,hits
+campus,bees@hive,ours,topic,0,test,50,2
+campus,bees@hive,ours,topic,0,test,100,2
+campus,bees@tree,ours,topic,0,test,100,2
+campus,wasps,ours,topic,0,test,100,8
+campus,ants,ours,topic,0,dev,100,100
+campus,wasps,theirs,topic,0,test,100,50
+`
+	d, err := ChartCurves(strings.NewReader(file), CurveChart{Columns: []string{"hits"}, Note: "By hand."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "campus: Lines: values over a common axis. ours ends at 4.0."; d.Description != want {
+		t.Errorf("it tells\n%s\nwant\n%s", d.Description, want)
+	}
+	var svg strings.Builder
+	if err := d.SVG(&svg); err != nil {
+		t.Fatal(err)
+	}
+	if want := "By hand. Left out, for want of runs that others have: theirs on campus."; !strings.Contains(svg.String(), want) {
+		t.Errorf("the chart does not say %q", want)
 	}
 }
 
@@ -114,11 +145,11 @@ func TestChartCurvesErrors(t *testing.T) {
 		{curveFileOfALab, CurveChart{Columns: []string{"hits"}, Strategies: []string{"other"}}, `the file has no strategy "other": it has ours, theirs`},
 		{curveFileOfALab, CurveChart{Columns: []string{"scorer"}}, `line 2: "ours" of the column scorer is no number`},
 		{"web,strategy,pages,hits\n", CurveChart{Columns: []string{"hits"}}, "the file has no value of hits: give curves.csv of a lab, or one like it"},
-		{curveFileOfALab + "campus,bees,ours,topic,0,NaN,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: "NaN" is no number of pages`},
-		{curveFileOfALab + "campus,bees,ours,topic,0,-5,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: "-5" is no number of pages`},
-		{curveFileOfALab + "campus,bees,ours,topic,0,100,NaN\n", CurveChart{Columns: []string{"hits"}}, `line 9: "NaN" of the column hits is no number`},
-		{curveFileOfALab + "campus,bees,ours,topic,0,100,1e308\n", CurveChart{Columns: []string{"hits"}}, `line 9: "1e308" of the column hits is no number`},
-		{curveFileOfALab + "campus,bees,ours,critic,0,100,4\n", CurveChart{Columns: []string{"hits"}}, `line 9: judge is "critic", and "topic" before: leave all but one of them out of the file`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,NaN,4\n", CurveChart{Columns: []string{"hits"}}, `line 12: "NaN" is no number of pages`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,-5,4\n", CurveChart{Columns: []string{"hits"}}, `line 12: "-5" is no number of pages`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,100,NaN\n", CurveChart{Columns: []string{"hits"}}, `line 12: "NaN" of the column hits is no number`},
+		{curveFileOfALab + "campus,bees,ours,topic,0,100,1e308\n", CurveChart{Columns: []string{"hits"}}, `line 12: "1e308" of the column hits is no number`},
+		{curveFileOfALab + "campus,bees,ours,critic,0,100,4\n", CurveChart{Columns: []string{"hits"}}, `line 12: judge is "critic", and "topic" before: leave all but one of them out of the file`},
 	} {
 		if _, err := ChartCurves(strings.NewReader(c.file), c.chart); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.chart, err, c.want)

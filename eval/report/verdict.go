@@ -98,14 +98,16 @@ func (b *builder) mostTopics(cells []eval.Cell) (budget, topics int) {
 	return 0, 0
 }
 
-// above parts the strategies behind the first into those it is told apart from
-// and the others, with the largest p of the former.
+// above parts the strategies behind the first into those that the tests put below it
+// and the others, with the largest p of the former. The test is two-sided and of ranks: a
+// few large leads can make the best mean of a strategy that is behind on most topics.
 func (b *builder) above(cells []eval.Cell, rows []rankRow, budget int) (apart []string, p float64, level []string) {
 	values := make([]map[eval.TopicID]float64, len(rows))
 	for i, r := range rows {
 		values[i] = eval.ByTopic(cells, r.scorer, r.judge, "auc", budget)
 	}
 	var all []float64 // those of the first with each other come first
+	var before []bool // that the ranks speak for the former of the two
 	for i := range rows {
 		for k := i + 1; k < len(rows); k++ {
 			_, x, y := eval.Pair(values[i], values[k])
@@ -113,13 +115,13 @@ func (b *builder) above(cells []eval.Cell, rows []rankRow, budget int) (apart []
 				x[t] -= y[t]
 			}
 			test, _ := eval.Wilcoxon(x) // without any difference P is 1
-			all = append(all, test.P)
+			all, before = append(all, test.P), append(before, test.Statistic > float64(test.N*(test.N+1))/4)
 		}
 	}
 	adjusted := eval.Holm(all)
 	for k := 1; k < len(rows); k++ {
 		name := b.name(rows[k].strategy)
-		if adjusted[k-1] < certain {
+		if adjusted[k-1] < certain && before[k-1] {
 			apart, p = append(apart, name), max(p, adjusted[k-1])
 		} else {
 			level = append(level, name)

@@ -51,6 +51,8 @@ func TestVerdict(t *testing.T) {
 			"bee is best: at 100 pages it has the highest AUC of 3 strategies, 0.500 on average over 8 topics. The tests tell it apart from every other (p at most .023)."},
 		{"some told apart", auc{"bee": near(.5, .01), "wasp": func(t int) float64 { return .499 + .02*float64(t%2) - .01 }, "ant": near(.1, .01)}.results(10, 100),
 			"bee is best: at 100 pages it has the highest AUC of 3 strategies, 0.500 on average over 10 topics. The tests tell it apart from ant (p at most .006), but not from wasp."},
+		{"behind on most topics", auc{"bee": func(t int) float64 { return .4 + .5*float64(t/18) }, "wasp": near(.41, 0), "ant": near(.1, .01)}.results(20, 100),
+			"bee is best: at 100 pages it has the highest AUC of 3 strategies, 0.450 on average over 20 topics. The tests tell it apart from ant (p below .001), but not from wasp."},
 		{"too few topics", clear.results(3, 100),
 			"No strategy is shown to be the best: at 100 pages bee has the highest AUC, 0.500 on average over 3 topics, but the tests do not tell it apart from any other. " +
 				"3 topics are too few for that, whatever was found: with 3 strategies at least 7 are needed."},

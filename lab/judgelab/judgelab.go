@@ -282,12 +282,12 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 			if shown[p.URL] {
 				continue
 			}
-			grade, known := x.Read[p.URL]
+			grade, known := x.grade(p)
 			v, err := j.Judge(ctx, p)
 			if err != nil {
 				return err
 			}
-			y := observation{metric.Prediction{Score: v.Relevance, Positive: x.Truth[p.URL], Weight: w.weights[i]}, v.Similarity}
+			y := observation{metric.Prediction{Score: v.Relevance, Positive: x.relevant[p.Digest], Weight: w.weights[i]}, v.Similarity}
 			all = append(all, y)
 			if known {
 				y.Weight, y.Positive = 1, grade > 0
@@ -313,9 +313,9 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 		if err != nil {
 			return nil, err
 		}
-		y := observation{metric.Prediction{Score: v.Relevance, Positive: x.Truth[p.URL], Weight: 1}, v.Similarity}
+		y := observation{metric.Prediction{Score: v.Relevance, Positive: x.relevant[p.Digest], Weight: 1}, v.Similarity}
 		all = append(all, y)
-		if grade, known := x.Read[p.URL]; known {
+		if grade, known := x.grade(p); known {
 			y.Weight, y.Positive = weights[i], grade > 0
 			read = append(read, y)
 		}

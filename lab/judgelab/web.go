@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +50,17 @@ type Topic struct {
 	Read           map[web.URL]int
 	Chosen, Unlike []*web.Page
 	stratum        []uint8 // [document] from which pages were drawn for readers; nil without a pool
+	// Of equal bodies the first page stands for all: what is said of one is said of it.
+	relevant map[[16]byte]bool
+	grades   map[[16]byte]int
+}
+
+// grade is what people said of a page, or else of a copy of it.
+func (x *Topic) grade(p *web.Page) (grade int, known bool) {
+	if grade, known = x.Read[p.URL]; !known {
+		grade, known = x.grades[p.Digest]
+	}
+	return grade, known
 }
 
 // Labels are what people read: grades by WEB/TOPIC, and the examples they chose.
@@ -85,11 +96,18 @@ func OpenLabels(poolDir string, files ...string) (l Labels, err error) {
 // ReadLabels reads tables with a line of column names: of grades with the columns
 // web, topic, address and grade, or of examples with topic (WEB/TOPIC), address and
 // as ("example" or "negative"). Lines that begin with # are passed over. Where
-// several graded a page, the last one holds.
+// several graded a page, the last one holds. As in the labels of a pool, the grade -
+// takes back what the same reader said before of the page in the same round, and ?
+// says that the reader cannot tell.
 func (l *Labels) ReadLabels(r io.Reader, name string) error {
 	if l.Grades == nil {
 		l.Grades, l.Chosen, l.Unlike = map[string]map[string]int{}, map[string][]string{}, map[string][]string{}
 	}
+	type decision struct {
+		reader, round string
+		grade         int
+	}
+	given := map[[2]string][]decision{} // by topic and address, the last at the end
 	lines := bufio.NewScanner(r)
 	var columns []string
 	for n := 1; lines.Scan(); n++ {
@@ -111,29 +129,63 @@ func (l *Labels) ReadLabels(r io.Reader, name string) error {
 		if w := of("web"); w != "" {
 			id = w + "/" + id
 		}
-		switch grade, err := strconv.Atoi(of("grade")); {
+		now := decision{reader: of("reader"), round: of("round")}
+		grade, err := strconv.Atoi(of("grade"))
+		switch said := of("grade"); {
 		case address == "":
 			return fmt.Errorf("%s:%d: there is no address", name, n)
 		case of("as") == "example":
 			l.Chosen[id] = append(l.Chosen[id], address)
 		case of("as") == "negative":
 			l.Unlike[id] = append(l.Unlike[id], address)
-		case err == nil:
+		case err == nil, said == pool.Label{}.Withdrawal().Grade.String(), said == pool.CannotTell.String():
+			at := [2]string{id, address}
+			all := slices.DeleteFunc(given[at], func(d decision) bool {
+				return d.reader == now.reader && (d.round == now.round || said == pool.CannotTell.String())
+			})
+			if now.grade = grade; err == nil {
+				all = append(all, now)
+			}
+			given[at] = all
 			if l.Grades[id] == nil {
 				l.Grades[id] = map[string]int{}
 			}
-			l.Grades[id][address] = grade
+			if delete(l.Grades[id], address); len(all) > 0 {
+				l.Grades[id][address] = all[len(all)-1].grade
+			}
 		}
 	}
 	return lines.Err()
 }
 
+// Check tells whether what people read is of none of the webs.
+func (l Labels) Check(webs []*Web) error {
+	var names, ids []string
+	for _, w := range webs {
+		names = append(names, w.Name)
+		for _, t := range w.Topics {
+			ids = append(ids, w.Name+"/"+t.Name)
+		}
+	}
+	given := slices.Sorted(maps.Keys(l.Grades))
+	given = slices.AppendSeq(given, maps.Keys(l.Chosen))
+	given = slices.AppendSeq(given, maps.Keys(l.Unlike))
+	if len(given) > 0 && !slices.ContainsFunc(given, func(id string) bool { return slices.Contains(ids, id) }) {
+		return fmt.Errorf("the labels and examples are of no topic of these webs (%s), but of others, such as %s: a web is called as its web.yaml says", strings.Join(names, ", "), given[0])
+	}
+	if l.Pool != nil && !slices.ContainsFunc(names, func(name string) bool { _, ok := l.Pool.Web(name); return ok }) {
+		return fmt.Errorf("the pool is of none of these webs (%s): a web is called as its web.yaml says", strings.Join(names, ", "))
+	}
+	return nil
+}
+
 // OpenWeb reads the recorded web in a folder. The caller closes it.
 func OpenWeb(ctx context.Context, dir string, l Labels) (_ *Web, err error) {
-	w := &Web{Name: filepath.Base(filepath.Clean(dir))}
+	w := &Web{}
 	if w.record, err = corpus.Open(dir); err != nil {
 		return nil, err
 	}
+	w.Name = w.record.Name
 	var languages []string
 	for _, t := range w.record.Topics {
 		written := topic.Topic{Description: t.Description, Keywords: t.Keywords, Language: t.Language}
@@ -144,24 +196,28 @@ func OpenWeb(ctx context.Context, dir string, l Labels) (_ *Web, err error) {
 	if w.pages, err = corpus.OpenPages(ctx, w.record, p, corpus.PagesOptions{}); err != nil {
 		return nil, err
 	}
-	wanted := map[web.URL]bool{} // relevant to a topic, or read
+	wanted := map[[16]byte]bool{} // bodies that are relevant to a topic, or were read
 	for _, t := range w.record.Topics {
-		x := &Topic{Topic: t, Shown: map[web.URL]bool{}, Read: map[web.URL]int{}}
+		x := &Topic{Topic: t, Shown: map[web.URL]bool{}, Read: map[web.URL]int{}, relevant: map[[16]byte]bool{}, grades: map[[16]byte]int{}}
 		if x.Truth, err = w.record.Truth(t.Name); err != nil {
 			return nil, err
 		}
 		for u := range x.Truth {
-			wanted[u] = true
+			if d, ok := w.pages.Digest(u); ok {
+				x.relevant[d], wanted[d] = true, true
+			}
 		}
 		for _, u := range slices.Concat(t.Seeds, t.SeedsFar, t.Examples) {
 			x.Shown[u] = true
 		}
 		x.Examples = w.texts(t.Examples)
 		id := w.Name + "/" + t.Name
-		for address, grade := range l.Grades[id] {
+		for _, address := range slices.Sorted(maps.Keys(l.Grades[id])) { // of copies the last holds
 			if u, err := web.Parse(address); err == nil {
-				x.Read[u] = grade
-				wanted[u] = true
+				x.Read[u] = l.Grades[id][address]
+				if d, ok := w.pages.Digest(u); ok {
+					x.grades[d], wanted[d] = x.Read[u], true
+				}
 			}
 		}
 		x.Chosen, x.Unlike = w.texts(parsed(l.Chosen[id])), w.texts(parsed(l.Unlike[id]))
@@ -182,7 +238,7 @@ func OpenWeb(ctx context.Context, dir string, l Labels) (_ *Web, err error) {
 		}
 		bodies[digest] = true
 		weight := 1.
-		if n++; !wanted[u] {
+		if n++; !wanted[digest] {
 			if n%thinning != 0 {
 				continue
 			}
@@ -237,7 +293,7 @@ func (w *Web) strata(p *pool.Pool) error {
 // Source: Holt & Smith (1979), poststratification.
 func (w *Web) standFor(x *Topic, pages []*web.Page) []float64 {
 	of := func(p *web.Page) (stratum int, read bool) {
-		_, read = x.Read[p.URL]
+		_, read = x.grade(p)
 		if d, ok := w.document[p.Digest]; ok && x.stratum != nil {
 			return int(x.stratum[d]), read
 		}

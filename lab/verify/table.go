@@ -7,6 +7,7 @@ package verify
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,6 @@ const TableName = "cells.tsv"
 type Table struct {
 	Name  string // of the file
 	Cells []Cell
-	lines []string
 }
 
 // Cell is one small crawl of a result with the figure that came of it.
@@ -47,7 +47,7 @@ type Cell struct {
 	// of Value.
 	Was string
 
-	line int // in Table.lines
+	line int // of the file, from 0
 }
 
 // The commands that make a cell where no lab file does.
@@ -118,17 +118,16 @@ func read(name string) (*Table, error) {
 func Read(r io.Reader, name string) (*Table, error) {
 	t := &Table{Name: name}
 	lines := bufio.NewScanner(r)
-	for lines.Scan() {
+	for n := 1; lines.Scan(); n++ {
 		text := lines.Text()
-		t.lines = append(t.lines, text)
 		if text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "document\t") {
 			continue
 		}
 		c, err := parseCell(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, len(t.lines), err)
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		c.line = len(t.lines) - 1
+		c.line = n - 1
 		t.Cells = append(t.Cells, c)
 	}
 	return t, lines.Err()
@@ -181,19 +180,36 @@ func (c Cell) String() string {
 
 // Accept puts figures of today into the table's file. A document whose figure differed is
 // of another one until it is made again, and the table keeps that as Was; remade are the
-// documents that were made again since, which lose it.
+// documents that were made again since, which lose it. The file is read anew, as another
+// table may have put figures into it since this one was read.
 func (t *Table) Accept(found []Finding, remade []string) error {
+	b, err := os.ReadFile(t.Name)
+	if err != nil {
+		return err
+	}
+	now, err := Read(bytes.NewReader(b), t.Name)
+	if err != nil {
+		return err
+	}
+	cells := map[int]Cell{}
+	for _, c := range now.Cells {
+		cells[c.line] = c
+	}
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 	for _, f := range found {
 		if f.Today == "" {
 			continue
 		}
-		all := strings.Split(t.lines[f.Cell.line], "\t")[:columns]
+		if cells[f.Cell.line].String() != f.Cell.String() {
+			return fmt.Errorf("%s:%d: the line is another than before the figure was made: give the command again", t.Name, f.Cell.line+1)
+		}
+		all := strings.Split(lines[f.Cell.line], "\t")[:columns]
 		was := f.Was()
 		all[columns-1] = f.Today
 		if was != "" && !slices.Contains(remade, f.Cell.Document) {
 			all = append(all, "was "+was)
 		}
-		t.lines[f.Cell.line] = strings.Join(all, "\t")
+		lines[f.Cell.line] = strings.Join(all, "\t")
 	}
-	return os.WriteFile(t.Name, []byte(strings.Join(t.lines, "\n")+"\n"), 0o644)
+	return os.WriteFile(t.Name, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }

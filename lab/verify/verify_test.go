@@ -227,6 +227,51 @@ func TestAcceptThenDiffer(t *testing.T) {
 	}
 }
 
+// Of two documents in one folder each keeps what was accepted for it, and a line that was
+// exchanged meanwhile is not written over.
+func TestAcceptOfTwoDocuments(t *testing.T) {
+	const line = "\tlab.yaml\t-\t-\t-\t-\t0\tsettings\t?\n"
+	dir := t.TempDir()
+	name := filepath.Join(dir, TableName)
+	for file, text := range map[string]string{
+		TableName: "a.md" + line + "b.md" + line, "a.md": "", "b.md": "", "lab.yaml": "webs: [{path: made}]\nscorers: [breadth-first]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tables []*Table
+	for _, document := range []string{"a.md", "b.md"} {
+		table, err := Open(filepath.Join(dir, document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, table)
+	}
+	accept := func(table *Table) error {
+		found, err := quiet(t, "nowhere").Run(t.Context(), table, func(Finding) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table.Accept(found, nil)
+	}
+	for _, table := range tables {
+		if err := accept(table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(name)
+	if err != nil || strings.Contains(string(kept), "?") {
+		t.Errorf("%v; the table is\n%s", err, kept)
+	}
+	if err := os.WriteFile(name, []byte("c.md"+line+"b.md"+line), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := accept(tables[0]); err == nil || !strings.Contains(err.Error(), "cells.tsv:1: the line is another than before") {
+		t.Errorf("a line that was exchanged: %v", err)
+	}
+}
+
 // A lab with another value, or without one that was given, has other settings; where its
 // webs lie, its title and what it reports are none of them.
 func TestSettings(t *testing.T) {
