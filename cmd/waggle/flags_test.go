@@ -22,6 +22,7 @@ func TestFlags(t *testing.T) {
 	}{
 		{"", "bee; 7; false"},
 		{"--keywords=hive, comb|--pages=12|--allow-private", "bee hive comb; 12; true"},
+		{"--allow-private=false", "bee; 7; false"},
 		{"--keywords=hive|--keywords=comb", "bee hive comb; 7; false"},
 		{"--keywords=", "--keywords: the value is empty: give one, or leave the flag out"},
 		{"--pages=", "--pages: the value is empty: give one, or leave the flag out"},
