@@ -497,12 +497,7 @@ func readJob(name string) (*job.Job, error) {
 	if name == "" {
 		return &job.Job{}, nil
 	}
-	j, err := job.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	j.FilesFrom(filepath.Dir(name))
-	return j, nil
+	return job.ReadGiven(name)
 }
 
 // discard removes a crawl.
