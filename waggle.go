@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -128,11 +127,7 @@ func (c *Crawler) run(ctx context.Context, dir string, told func(collection.Coll
 // ReadJob reads and checks a job file. Every error names its line. The files that
 // it names are taken from its folder.
 func (c *Crawler) ReadJob(name string) (*job.Job, error) {
-	j, err := c.own().Read(name)
-	if err == nil {
-		j.FilesFrom(filepath.Dir(name))
-	}
-	return j, err
+	return c.own().ReadGiven(name)
 }
 
 // ParseLab makes a lab of YAML and checks it; name is the file's, for errors and

@@ -358,17 +358,18 @@ func (s *Stack) Close() error {
 // Follow fetches u and goes on to where it has moved, at most max redirects
 // far. The response is that of the last address.
 func Follow(ctx context.Context, f Fetcher, u web.URL, max int) (*web.Response, error) {
-	w := way{u}
-	return w.follow(ctx, f, max)
+	w := Way{u}
+	return w.Follow(ctx, f, max)
 }
 
-// way are the addresses that redirects lead through, the first of them asked for and each next
+// Way are the addresses that redirects lead through, the first of them asked for and each next
 // one where the one before has moved.
-type way []web.URL
+type Way []web.URL
 
-// follow fetches the last address and goes on to where it has moved, until the way has max
-// redirects. On an error the way ends with the address that was not to be had.
-func (w *way) follow(ctx context.Context, f Fetcher, max int) (*web.Response, error) {
+// Follow fetches the last address and goes on to where it has moved, until the way has max
+// redirects. On an error the way ends with the address that was not to be had: after a wait, the next
+// call goes on there, as to ask for the redirect once more could have its target wait anew each time.
+func (w *Way) Follow(ctx context.Context, f Fetcher, max int) (*web.Response, error) {
 	for {
 		u := (*w)[len(*w)-1]
 		r, err := f.Fetch(ctx, u)
@@ -391,7 +392,7 @@ func (w *way) follow(ctx context.Context, f Fetcher, max int) (*web.Response, er
 }
 
 // weight is what a way may take in memory, in bytes.
-func (w way) weight() int {
+func (w Way) weight() int {
 	n := 1 << 8
 	for _, u := range w {
 		n += 16 + len(u.String())

@@ -30,7 +30,7 @@ import (
 type Robots struct {
 	o     RobotsOptions
 	rules *cache[string, verdict] // by origin
-	ways  *cache[string, way]     // by origin, to an address that was to be waited for
+	ways  *cache[string, Way]     // by origin, to an address that was to be waited for
 }
 
 // RobotsOptions say what Robots stands before. Pages and Files are needed.
@@ -72,7 +72,7 @@ func NewRobots(o RobotsOptions) *Robots {
 	r := &Robots{
 		o:     o,
 		rules: newCache[string](o.Clock, robotsBytes, func(v verdict) int { return v.weight }),
-		ways:  newCache[string](o.Clock, robotsWaysBytes, way.weight),
+		ways:  newCache[string](o.Clock, robotsWaysBytes, Way.weight),
 	}
 	if o.Kept != nil {
 		for _, k := range o.Kept.take() {
@@ -148,9 +148,9 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 			if err != nil {
 				return verdict{missing: err.Error(), weight: 1 << 10}, robotsLife, nil
 			}
-			to = way{file}
+			to = Way{file}
 		}
-		answer, err := to.follow(ctx, responseKeeper{r.o.Files, &exchange}, robotsRedirects)
+		answer, err := to.Follow(ctx, responseKeeper{r.o.Files, &exchange}, robotsRedirects)
 		var f *web.Failure
 		switch {
 		case ctx.Err() != nil:
@@ -160,7 +160,6 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 		case f != nil && f.Reason == web.ReasonBusy:
 			f.Robots = exchange // of a redirect that led to where one has to wait
 			if len(to) > 1 {
-				// To ask for the redirect once more could have its target wait anew each time.
 				r.ways.put(origin, to, r.o.Clock.Now().Add(f.RetryAfter+robotsWayLife))
 			}
 			return verdict{}, 0, f

@@ -108,12 +108,20 @@ func (j *Job) Unjudged(c collection.Collection) (paths []string) {
 }
 
 // Otherwise are the settings, by path, that a job file gives otherwise than the log of a crawl has
-// them: lasting are those that tell that it is the job of another crawl, as no crawl that goes on
+// them, or its own job file where the log has none: lasting are those that tell that it is the job of another crawl, as no crawl that goes on
 // changes them or as it has none of the crawl's seeds.
 func (j *Job) Otherwise(c collection.Collection) (lasting, others []string) {
 	own := *j
 	own.setDefaults()
 	was := event.ReadHistory(c.EventLog()).Settings
+	if was == nil { // repaired where the log was lost: the job file of the crawl has them
+		kept, err := In(c)
+		if err != nil {
+			return nil, nil // who goes on with the crawl is told
+		}
+		kept.setDefaults()
+		was = kept.texts()
+	}
 	named := []string{"topic.examples", "topic.negatives", "scorer.model", "scorer.wordnet", "scorer.thesaurus", "judge.critic"}
 	for _, change := range own.Diff(was) {
 		s, _ := Lookup(change.Setting)

@@ -244,6 +244,35 @@ func TestGoingOnWithoutSettings(t *testing.T) {
 	}
 }
 
+// The job file that a crawl began with is known as its own, though the log that tells of its settings was lost.
+func TestOtherwiseWithoutLog(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := goOn(t, dir, hives, false); err != nil {
+		t.Fatal(err)
+	}
+	col := collection.At(dir)
+	for _, lost := range []bool{false, true} {
+		if lost {
+			if err := os.Truncate(col.EventLog(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for text, want := range map[string]string{
+			hives: "[] []",
+			edit(t, "[honey bee]", "[wasp]", "{pages: 3}", "{pages: 4}"): "[topic.keywords] [budget.pages]",
+		} {
+			j, err := Parse("job.yaml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lasting, others := j.Otherwise(col)
+			if got := fmt.Sprint(lasting, " ", others); got != want {
+				t.Errorf("log lost: %v, other than the crawl has: %s, want %s", lost, got, want)
+			}
+		}
+	}
+}
+
 // A run that is killed before its first turn leaves the changes to the next one.
 func TestChangesOfAKilledRun(t *testing.T) {
 	dir := t.TempDir()

@@ -223,6 +223,9 @@ func checkRules(j *Job, bad complaint) {
 		if r.Field != "url" && r.Field != "title" && r.Field != "body" {
 			bad(fmt.Sprintf(".%d.field", i), "field %q is none of url, title, body", r.Field)
 		}
+		if !(r.Weight >= -1 && r.Weight <= 1) {
+			bad(fmt.Sprintf(".%d.weight", i), "weight %v is outside -1…1", r.Weight)
+		}
 	}
 }
 

@@ -189,18 +189,20 @@ const maxWait = 2 * time.Minute
 
 // Follow fetches a page outside a crawl by the fetcher that was made, and goes on to
 // where it has moved. In a crawl there are other pages to fetch while politeness asks
-// to wait; here it is this one, and it is waited for up to two minutes.
+// to wait; here it is this one, and it is waited for up to two minutes in all.
 func (m *Maker) Follow(ctx context.Context, u web.URL) (*web.Response, error) {
 	var c crawl.Clock = clock.System{}
 	if m.Clock != nil {
 		c = m.Clock
 	}
+	way, waited := fetch.Way{u}, time.Duration(0)
 	for {
-		r, err := fetch.Follow(ctx, m.Fetcher, u, 10)
+		r, err := way.Follow(ctx, m.Fetcher, 10)
 		var f *web.Failure
-		if !errors.As(err, &f) || f.Reason != web.ReasonBusy || f.RetryAfter > maxWait {
+		if !errors.As(err, &f) || f.Reason != web.ReasonBusy || waited+f.RetryAfter > maxWait {
 			return r, err
 		}
+		waited += f.RetryAfter
 		fire, stop := c.NewTimer(f.RetryAfter)
 		select {
 		case <-fire:

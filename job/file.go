@@ -21,7 +21,16 @@ const maxFile = 8 << 20
 func Read(name string) (*Job, error) { return Strategies{}.Read(name) }
 
 // Read is the function Read for a program with strategies of its own.
-func (s Strategies) Read(name string) (*Job, error) {
+func (s Strategies) Read(name string) (*Job, error) { return s.read(name, "") }
+
+// ReadGiven is Read for a job file that a person gives: relative names of files in it are taken from its
+// folder. That of a crawl has them as the crawl does.
+func ReadGiven(name string) (*Job, error) { return Strategies{}.ReadGiven(name) }
+
+// ReadGiven is the function ReadGiven for a program with strategies of its own.
+func (s Strategies) ReadGiven(name string) (*Job, error) { return s.read(name, filepath.Dir(name)) }
+
+func (s Strategies) read(name, dir string) (*Job, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("job file: %w", err)
@@ -34,7 +43,7 @@ func (s Strategies) Read(name string) (*Job, error) {
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("job file %s is larger than %d MiB: is it a job file?", name, maxFile>>20)
 	}
-	return s.Parse(name, b)
+	return s.parse(name, b, dir)
 }
 
 // Parse makes a Job of YAML, and checks it; name is the file's, for errors. Keys
@@ -42,11 +51,17 @@ func (s Strategies) Read(name string) (*Job, error) {
 func Parse(name string, b []byte) (*Job, error) { return Strategies{}.Parse(name, b) }
 
 // Parse is the function Parse for a program with strategies of its own.
-func (s Strategies) Parse(name string, b []byte) (*Job, error) {
+func (s Strategies) Parse(name string, b []byte) (*Job, error) { return s.parse(name, b, "") }
+
+// parse is Parse with relative names of files taken from dir, "" for as they are.
+func (s Strategies) parse(name string, b []byte, dir string) (*Job, error) {
 	j := &Job{strategies: s}
 	file, err := yamlfile.Decode(name, b, j, "`waggle crawl --example-job` shows every key")
 	if err != nil {
 		return nil, err
+	}
+	if dir != "" {
+		j.filesFrom(dir)
 	}
 	errs := []error{j.Check()}
 	for _, x := range Settings() {
@@ -57,11 +72,10 @@ func (s Strategies) Parse(name string, b []byte) (*Job, error) {
 	return j, Locate(errors.Join(errs...), func(path string) string { return file.At(strings.Split(path, ".")...) })
 }
 
-// FilesFrom takes relative names of files in a job from a folder: that of the
-// job file which gives them.
-func (j *Job) FilesFrom(dir string) {
-	names := []*string{&j.Scorer.Model, &j.Scorer.WordNet, &j.Scorer.Thesaurus, &j.Judge.Critic, &j.Fetch.Secrets}
-	if j.Fetch.cookieFile() != "" {
+// filesFrom takes relative names of files in a job from a folder.
+func (j *Job) filesFrom(dir string) {
+	names := []*string{&j.Scorer.Model, &j.Scorer.WordNet, &j.Scorer.Thesaurus, &j.Judge.Critic, &j.Scope.Within, &j.Fetch.Secrets, &j.Fetch.ThroughCA}
+	if isFileName(j.Fetch.Cookies) {
 		names = append(names, &j.Fetch.Cookies)
 	}
 	for _, name := range names {

@@ -260,6 +260,8 @@ func TestErrors(t *testing.T) {
 		{"judge: {name: critic, focus: [/a]}", "job.yaml:1: a focus needs a critic"},
 		{"judge: {name: topic, focus: [/a]}", "job.yaml:1: a focus is for the judge critic"},
 		{"judge:\n  rules:\n  - {field: url, pattern: a}\n  - field: x\n    pattern: '('", "job.yaml:4: field \"x\" is none of url, title, body"},
+		{"judge:\n  rules:\n  - {field: url, pattern: a, weight: -1}\n  - field: url\n    pattern: a\n    weight: .nan", "job.yaml:6: weight NaN is outside -1…1"},
+		{"judge: {rules: [{field: url, pattern: a, weight: .inf}]}", "job.yaml:1: weight +Inf is outside -1…1"},
 		{"budget:\n  pages: x\n  time: soon\nfetch: {max-body: big}", "job.yaml:4: \"big\" is no size"},
 		{"politeness:\n  delay: soon", `job.yaml:2: "soon" is no time span: write it as 30s, 5m or 2h`},
 		{"fetch:\n  max-body: big", `job.yaml:2: "big" is no size: write it as 10MiB or 500KB`},
@@ -409,18 +411,32 @@ func TestFetchOptionsThroughProxies(t *testing.T) {
 func TestFilesFrom(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "job.yaml")
-	text := "topic: {examples: [a.html, /b.html, 'https://c.example/']}\nscorer: {name: crf, model: m}\n"
+	text := "topic: {examples: [a.html, /b.html, 'https://c.example/']}\nscorer: {name: crf, model: m}\nscope: {within: w}\n" +
+		"fetch: {cookies: jar/cookies.txt, through: 'http://127.0.0.1:1', through-ca: ca.pem}\n"
+	if err := os.Mkdir(filepath.Join(dir, "jar"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Read(name)
+	j, err := ReadGiven(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.FilesFrom(dir)
-	want := []string{filepath.Join(dir, "a.html"), "/b.html", "https://c.example/", filepath.Join(dir, "m")}
-	if got := append(slices.Clone(j.Topic.Examples), j.Scorer.Model); !slices.Equal(got, want) {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	want := []string{in("a.html"), "/b.html", "https://c.example/", in("m"), in("w"), in("jar/cookies.txt"), in("ca.pem")}
+	if got := append(slices.Clone(j.Topic.Examples), j.Scorer.Model, j.Scope.Within, j.Fetch.Cookies, j.Fetch.ThroughCA); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	for cookies, want := range map[string]string{
+		"jar": "neither off nor session", "./jar": "is a folder", "none/cookies.txt": "there is no folder " + in("none"),
+	} {
+		if err := os.WriteFile(name, []byte("fetch: {cookies: "+cookies+"}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadGiven(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", cookies, err, want)
+		}
 	}
 }
 

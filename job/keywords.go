@@ -47,14 +47,17 @@ func (m *Maker) stored(ctx context.Context) iter.Seq2[*web.Page, error] {
 // takeKeywords gives the job of a crawl that goes on the keywords that a person gave it
 // while it ran, where the job still has those before: a run may have died between the turn
 // of that act and the job file. Where the crawl was judged anew since, the job file has
-// those of now.
+// those of now. The languages of the topic stay those of the keywords before the first act:
+// terms and state of the judge are in them.
 func (m *Maker) takeKeywords() {
-	if m.Begun == nil || m.rejudging {
+	if m.Begun == nil {
 		return
 	}
 	var acts []event.Act
-	own := false // the next change belongs to an act
-	last := -1   // of acts, the one that gave keywords; -1 where they are from elsewhere
+	var first []string // the keywords before acts gave others
+	acted := false     // first is known
+	own := false       // the next change belongs to an act
+	last := -1         // of acts, the one that gave keywords; -1 where they are from elsewhere
 	for e, err := range m.Begun.CommittedKinds(event.Act{}.Kind(), event.Changed{}.Kind()) {
 		if err != nil {
 			continue // the log is damaged there, which is told elsewhere
@@ -68,13 +71,16 @@ func (m *Maker) takeKeywords() {
 				if e.Do == event.Keywords || !slices.Equal(was, is) { // else a later act had replaced them
 					own, last = true, len(acts)-1
 				}
+				if e.Do == event.Keywords && !acted {
+					first, acted = e.KeywordsBefore, true
+				}
 			}
 		case event.Changed:
 			if e.Setting != keywords {
 				continue
 			}
 			if !own {
-				last = -1
+				last, acted = -1, false
 			}
 			own = false
 		}
@@ -86,7 +92,11 @@ func (m *Maker) takeKeywords() {
 	if !ok {
 		before = acts[last].KeywordsBefore
 	}
-	if words, _ := event.KeywordsAfter(acts); slices.Equal(m.Job.Topic.Keywords, before) {
+	words, _ := event.KeywordsAfter(acts)
+	if !m.rejudging && slices.Equal(m.Job.Topic.Keywords, before) {
 		m.Job.Topic.Keywords = slices.Clone(words)
+	}
+	if acted && slices.Equal(m.Job.Topic.Keywords, words) {
+		m.first.Keywords = first
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
@@ -274,6 +275,73 @@ func TestKeywordsAreKept(t *testing.T) {
 	}
 	if bees, ships := harvest(t, dir); bees > 0 || ships == 0 {
 		t.Errorf("the harvest has %d pages on bees and %d on ships", bees, ships)
+	}
+}
+
+// A crawl that is told other keywords stays in its language when it goes on, and when it is judged
+// anew by the same; other keywords to judge by may be in another.
+func TestKeywordsKeepTheLanguage(t *testing.T) {
+	german := []string{"Datenbank", "Tabellen verknüpfen"}
+	for _, c := range []struct {
+		first, act []string
+		stays, new string
+	}{
+		{german, []string{"PostgreSQL"}, "de", "en"},
+		{[]string{"PostgreSQL"}, german, "en", "de"},
+	} {
+		dir := filepath.Join(t.TempDir(), "garden")
+		// open makes a crawl that goes on, with a budget of so many pages, or judges it anew where that is 0.
+		open := func(words []string, pages int) string {
+			t.Helper()
+			w, err := collection.At(dir).Lock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			none := job.Duration(0)
+			m := &job.Maker{Writer: w, Fetcher: garden{1, 5}, Job: &job.Job{
+				Name: "garden", Seeds: []string{"http://garden.test/hub0"}, Topic: job.Topic{Keywords: c.first},
+				Fetch: job.Fetch{Workers: 1}, Politeness: job.Politeness{Delay: &none},
+			}}
+			if w.Begun() {
+				m.Begun = &w.Collection
+				if m.Job, err = job.In(w.Collection); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if words != nil {
+				m.Job.Topic.Keywords = words
+			}
+			m.Job.Budget.Pages = max(pages, m.Job.Budget.Pages)
+			if pages == 0 {
+				_, err = m.Rejudge(t.Context())
+			} else {
+				var made *crawl.Crawl
+				if made, err = m.Crawl(t.Context()); err == nil {
+					_, err = made.Run(t.Context())
+				}
+			}
+			if err = errors.Join(err, m.Close(), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(m.Analyzer.Languages(), " ")
+		}
+		languages := []string{open(nil, 2)}
+		if _, err := collection.At(dir).Act(event.Act{Do: event.Keywords, Keywords: c.act}); err != nil {
+			t.Fatal(err)
+		}
+		// The run that takes the act in, the next one, and one after judging anew by the same.
+		languages = append(languages, open(nil, 4), open(nil, 6), open(nil, 0), open(nil, 8))
+		if j, err := job.In(collection.At(dir)); err != nil || !slices.Equal(j.Topic.Keywords, c.act) {
+			t.Errorf("the job has the keywords %q, %v", j.Topic.Keywords, err)
+		}
+		other := []string{"Daten und Tabellen"}
+		if c.new == "en" {
+			other = []string{"tables of the database"}
+		}
+		languages = append(languages, open(other, 0), open(nil, 10))
+		if want := []string{c.stays, c.stays, c.stays, c.stays, c.stays, c.new, c.new}; !slices.Equal(languages, want) {
+			t.Errorf("%q, then %q: in %q, want %q", c.first, c.act, languages, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -69,9 +70,12 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 	if o.Proxy.User = own.proxy; own.proxy == nil && f.Secrets != "" {
 		note(fmt.Sprintf("%s has no entry for the proxy %s: it is asked without a name and a password", f.Secrets, f.Through))
 	}
-	var given []byte
 	if f.ThroughCA != "" {
-		if given, err = os.ReadFile(f.ThroughCA); err != nil {
+		given, err := os.ReadFile(f.ThroughCA)
+		if err == nil {
+			o.CAs, err = authorities(given, f.ThroughCA)
+		}
+		if err != nil {
 			return o, &Error{"fetch.through-ca", err}
 		}
 	}
@@ -81,11 +85,11 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 			return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
 		}
 	} else {
-		if itsOwn, o.Recorded, err = askProxy(ctx, f.Through); err != nil {
+		if itsOwn, o.Recorded, err = askProxy(ctx, f.Through, o.CAs); err != nil {
 			return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
 		}
 		if !o.Recorded {
-			if err := greetHTTP(ctx, o.Proxy); err != nil {
+			if err := greetHTTP(ctx, o.Proxy, o.CAs); err != nil {
 				return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
 			}
 		}
@@ -99,20 +103,24 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 			return o, err
 		}
 	}
-	pem := given
-	if o.Recorded && pem == nil && onThisMachine(f.Through) {
-		pem = itsOwn
-	}
-	if len(pem) == 0 {
-		return o, nil
-	}
-	if o.CAs, err = x509.SystemCertPool(); err != nil {
-		o.CAs = x509.NewCertPool()
-	}
-	if !o.CAs.AppendCertsFromPEM(pem) {
-		return o, &Error{"fetch.through-ca", fmt.Errorf("no certificate in PEM form in %s", cmp.Or(f.ThroughCA, f.Through+corpus.CertificatePath))}
+	if o.CAs == nil && len(itsOwn) > 0 && onThisMachine(f.Through) {
+		if o.CAs, err = authorities(itsOwn, f.Through+corpus.CertificatePath); err != nil {
+			return o, &Error{"fetch.through-ca", err}
+		}
 	}
 	return o, nil
+}
+
+// authorities are those of the system and those in PEM form that were read from a place.
+func authorities(pem []byte, place string) (*x509.CertPool, error) {
+	all, err := x509.SystemCertPool()
+	if err != nil {
+		all = x509.NewCertPool()
+	}
+	if !all.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("no certificate in PEM form in %s", place)
+	}
+	return all, nil
 }
 
 // greetSOCKS tells whether a SOCKS proxy answers, and lets us in. Sources: RFC 1928,
@@ -179,12 +187,12 @@ func unknownUser(proxy *url.URL) error {
 
 // greetHTTP tells whether an HTTP proxy lets us in: it is asked for a page and for a connection
 // of a host that there is not (RFC 6761, section 6.4), so no server is asked. Whatever else it
-// answers, or if it takes its time, is none of this.
-func greetHTTP(ctx context.Context, proxy *url.URL) error {
+// answers, or if it takes its time, is none of this. cas are as askProxy has them.
+func greetHTTP(ctx context.Context, proxy *url.URL, cas *x509.CertPool) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var shut atomic.Bool
-	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy)}
+	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{RootCAs: cas}}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
 		if r.StatusCode == http.StatusProxyAuthRequired {
 			shut.Store(true)
@@ -210,15 +218,18 @@ func greetHTTP(ctx context.Context, proxy *url.URL) error {
 }
 
 // askProxy asks a proxy whether it serves a recorded web, and for the certificate
-// of its authority if it does.
-func askProxy(ctx context.Context, proxy string) (pem []byte, recorded bool, err error) {
+// of its authority if it does. cas are those by which an https proxy is known; nil = the system's.
+func askProxy(ctx context.Context, proxy string, cas *x509.CertPool) (pem []byte, recorded bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+corpus.CertificatePath, nil)
 	if err != nil {
 		return nil, false, err
 	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := (&http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: cas}}).RoundTrip(req)
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return nil, false, fmt.Errorf("it is not known by its certificate (%w): name the file of its authority by fetch.through-ca (--through-ca)", err)
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("no proxy answers there (%w): start it, or a recorded web with waggle web serve", err)
 	}

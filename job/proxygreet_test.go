@@ -1,7 +1,9 @@
 package job_test
 
 import (
+	"encoding/pem"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -132,5 +134,35 @@ func TestHTTPProxyGreeted(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A proxy that is spoken to by TLS is known by the authority that the job names; one that is not is
+// there all the same, and what helps is told.
+func TestPrivateProxy(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusProxyAuthRequired
+		if !r.URL.IsAbs() && r.Method != http.MethodConnect {
+			status = http.StatusNotFound // it serves no recorded web
+		}
+		http.Error(w, "no", status)
+	}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that do not trust it
+	srv.StartTLS()
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for ca, want := range map[string]string{
+		"": "it is not known by its certificate (", ", through-ca: '" + file + "'": "it wants a user and a password",
+	} {
+		j, err := job.Parse("job.yaml", []byte("topic: {keywords: [bees]}\nseeds: [http://a.test/]\ncontact: me@a.test\nfetch: {through: '"+srv.URL+"'"+ca+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = j.FetchOptions(t.Context()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "no proxy answers") {
+			t.Errorf("%q: %v, want %q", ca, err, want)
+		}
 	}
 }

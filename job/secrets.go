@@ -72,13 +72,16 @@ func (f *Fetch) cookieFile() string {
 	return f.Cookies
 }
 
+// isFileName tells the name of a file from a policy of cookies, and from one that was misspelt.
+func isFileName(cookies string) bool { return strings.ContainsAny(cookies, `./\`) }
+
 func checkCookies(j *Job, bad complaint) {
 	name := j.Fetch.cookieFile()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		bad("", "%s is a folder: give the file in which cookies are kept, such as %s", name, filepath.Join(name, "cookies.txt"))
 	} else if dir := filepath.Dir(name); name != "" && !folder.Exists(dir) {
 		bad("", "there is no folder %s in which cookies could be kept: make it first, or give another file", dir)
-	} else if name != "" && !strings.ContainsAny(name, `./\`) {
+	} else if name != "" && !isFileName(name) {
 		bad("", "%q is neither off nor session; the name of a file has a dot or a slash, such as ./%s", name, name)
 	}
 }

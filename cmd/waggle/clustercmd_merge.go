@@ -53,14 +53,11 @@ func (c *clusterMergeCmd) Run(ctx context.Context, std streams) error {
 		Archive: j.ArchiveOptions(), AcceptLoss: c.AcceptLoss, Progress: progressOn(meter),
 	})
 	meter.End()
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped before its end: there is no new folder")}
-	}
 	if errors.As(err, new(*collection.RefusedError)) {
 		return exit{exitUsage, err}
 	}
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, "stopped before its end: there is no new folder")
 	}
 	fmt.Fprintf(std.out, "%s: %s of %s, %s of them relevant; %s\n", event.Line(c.Out), terminal.Count(r.Pages, "page"), terminal.Count(len(r.Workers), "worker"), terminal.Number(r.Relevant), counted(r.Waiting, "link waits", "links wait"))
 	if r.Twice > 0 {

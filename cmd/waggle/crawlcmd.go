@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -156,6 +157,12 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	if err != nil {
 		return err
 	}
+	if w.Begun() != c.Resume { // while the job was made, such as of seeds from standard input
+		if err = errors.Join(fmt.Errorf("%s was begun or removed by another waggle: run the same command again", event.Line(c.Out)), w.Close()); !w.Begun() {
+			place.Remove()
+		}
+		return err
+	}
 	shipped, err := c.startShipper(ctx, w.Collection, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
 	if err != nil {
 		if err = errors.Join(err, w.Close()); !w.Begun() {
@@ -185,23 +192,26 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	if c.Again != "" {
 		goesOn = "--again"
 	}
-	show := func(j *job.Job) view.View {
-		fresh = false
-		if !c.JSON {
-			printOutline(std.out, j, m.Topic)
-		}
+	beside := sync.OnceFunc(func() { // a worker that joins again has them still
 		switch {
 		case c.Open:
 			look = c.open(ctx, std, docs)
 		case c.Index != nil && *c.Index:
 			indexed = c.index(ctx, std, docs)
 		}
+	})
+	show := func(j *job.Job) view.View {
+		fresh = false
+		if !c.JSON {
+			printOutline(std.out, j, m.Topic)
+		}
+		beside()
 		return notices.View(view.New(std.out, c.JSON, goesOn, clock.System{}, os.Getenv), c.Out)
 	}
 	var how event.Ending
 	var sum *event.Summary
 	if c.Join != "" {
-		how, sum, err = c.together(ctx, m, std.in, show)
+		how, sum, err = c.together(ctx, m, show)
 	} else {
 		how, sum, err = crawlAndShow(ctx, m, c.place, show)
 	}
@@ -487,12 +497,7 @@ func readJob(name string) (*job.Job, error) {
 	if name == "" {
 		return &job.Job{}, nil
 	}
-	j, err := job.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	j.FilesFrom(filepath.Dir(name))
-	return j, nil
+	return job.ReadGiven(name)
 }
 
 // discard removes a crawl.

@@ -44,6 +44,11 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		dir := event.Line(filepath.Dir(filepath.Dir(filepath.Clean(c.Again))))
 		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
 	}
+	seeds, err := c.seeds(std.in)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	c.Seeds, c.SeedsFile = seeds, "" // for every round: standard input is read once
 	for {
 		began := time.Now()
 		err := c.round(ctx, std, docs, base)
@@ -86,9 +91,6 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 	own.Out, own.Resume = col.Dir(), col.Begun()
 	own.base = base
 	err = own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
-		if w.Begun() != own.Resume {
-			return fmt.Errorf("%s was begun by another waggle: run the same command again", col.Dir())
-		}
 		return prepareRound(ctx, m, w, base, n, job.LinkParser(base, docs))
 	})
 	var x exit

@@ -106,10 +106,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 	} else if err = vacant(c.Out, c.Force); err == nil {
 		err = exportTo(ctx, forms[i], in, c.Out)
 	}
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped before its end")}
-	}
-	return err
+	return stoppedOr(ctx, err, "stopped before its end")
 }
 
 // exportTo writes an export to a file. One that is complete but for what cannot

@@ -124,18 +124,16 @@ func (c *extractTableCmd) Run(ctx context.Context, std streams, docs parse.Docum
 	} else if err = vacant(c.Out, c.Force, c.Fields); err == nil {
 		err = folder.WriteBeside(c.Out, write)
 	}
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped before its end")}
+	if err != nil {
+		return stoppedOr(ctx, errors.Join(err, partial), "stopped before its end")
 	}
-	if err == nil {
-		told := make([]string, len(fields.Fields))
-		for i, n := range fields.Names() {
-			told[i] = fmt.Sprintf("%s %d", n, tally.Filled[i])
-		}
-		fmt.Fprintf(std.err, "%s; with a value: %s\n", counted(tally.Pages, "page", "pages"), strings.Join(told, ", "))
-		tellShort(std.err, short)
+	told := make([]string, len(fields.Fields))
+	for i, n := range fields.Names() {
+		told[i] = fmt.Sprintf("%s %d", n, tally.Filled[i])
 	}
-	return errors.Join(err, partial)
+	fmt.Fprintf(std.err, "%s; with a value: %s\n", counted(tally.Pages, "page", "pages"), strings.Join(told, ", "))
+	tellShort(std.err, short)
+	return partial
 }
 
 func counted(n int, one, many string) string {

@@ -71,11 +71,8 @@ func (c *indexCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	meter.End()
 	pages := b.Pages()
 	err = errors.Join(err, b.Close())
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped; the same command goes on")}
-	}
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, "stopped; the same command goes on")
 	}
 	_, err = fmt.Fprintf(std.out, "%s: %s (%s)\n", dir, terminal.Count(pages, "page"), terminal.Span(time.Since(began)))
 	return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net"
@@ -336,23 +335,26 @@ func machine() string {
 
 // together runs the crawl as one of several workers. A session that was lost, as the engine
 // did not answer or the machine slept, is followed by another one.
-func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, show func(*job.Job) view.View) (how event.Ending, sum *event.Summary, err error) {
+func (c *crawlCmd) together(ctx context.Context, m *job.Maker, show func(*job.Job) view.View) (how event.Ending, sum *event.Summary, err error) {
 	for {
 		how, sum, err = c.session(ctx, m, show)
 		if !errors.Is(err, worker.ErrOver) || ctx.Err() != nil {
 			return how, sum, err
 		}
 		m.Note(fmt.Sprintf("%v; it joins again", err))
-		next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun, ArchiveFile: m.ArchiveFile, Archived: m.Archived, News: m.News}
-		if m.Writer.Begun() {
-			c.Resume, c.File = true, ""
-			next.Begun = &m.Writer.Collection
-			if next.Job, err = c.job(m.Writer.Collection, in); err != nil {
-				return "", nil, err
-			}
-		}
-		m = next
+		m = c.next(m)
 	}
+}
+
+// next is for the session that follows that of m. Its job is that of m, which has what flags gave and what
+// the crawl was told since: flags that are put over it again would be a change of the crawl.
+func (c *crawlCmd) next(m *job.Maker) *job.Maker {
+	next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun, ArchiveFile: m.ArchiveFile, Archived: m.Archived, News: m.News}
+	if m.Writer.Begun() {
+		c.Resume, c.File = true, ""
+		next.Begun = &m.Writer.Collection
+	}
+	return next
 }
 
 // session is one session of a worker. The error wraps worker.ErrOver where another may follow.

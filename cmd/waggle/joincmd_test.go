@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/view"
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // An address of an engine without its scheme is no folder, and a password in it is not told.
@@ -50,6 +52,25 @@ func TestSessionEndIsNotShown(t *testing.T) {
 		if !slices.Equal(s.kinds, want) {
 			t.Errorf("session over: %v, shown: %v", over, s.kinds)
 		}
+	}
+}
+
+// A session that follows another has the job of that, with what it was told since: flags, and standard
+// input, are not read again.
+func TestSessionThatFollows(t *testing.T) {
+	w, err := collection.At(filepath.Join(t.TempDir(), "bees")).Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.SaveJob([]byte("seeds: [http://bees.test/]\ntopic: {keywords: [bee]}\nbudget: {pages: 500}\n")); err != nil {
+		t.Fatal(err)
+	}
+	c := &crawlCmd{File: "job.yaml", SeedsFile: "-"}
+	told := &job.Job{Seeds: []string{"http://bees.test/"}, Budget: job.Budget{Pages: 500}}
+	next := c.next(&job.Maker{Job: told, Writer: w})
+	if next.Job.Budget.Pages != 500 || !slices.Equal(next.Job.Seeds, told.Seeds) || next.Begun == nil || !c.Resume || c.File != "" {
+		t.Errorf("it begins with %+v", next.Job)
 	}
 }
 

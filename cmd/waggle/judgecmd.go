@@ -70,11 +70,8 @@ func (c *judgeCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	r, err := m.Rejudge(ctx)
 	took := time.Since(began)
 	err = errors.Join(err, m.Close(), w.Close())
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped; the same command judges anew")}
-	}
 	if err != nil {
-		return wrongJob(err)
+		return stoppedOr(ctx, wrongJob(err), "stopped; the same command judges anew")
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintln(std.err, event.Line(note))

@@ -23,6 +23,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/parse/document/child"
@@ -218,7 +219,7 @@ func main() {
 	log.SetOutput(io.Discard)      // net/http speaks there of what servers do wrong
 	signal.Ignore(syscall.SIGPIPE) // a reader that leaves (| head) ends no crawl
 	// The first interrupt stops in good order, a second one at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), terminal.Heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
 	go func() {
 		<-ctx.Done()
 		stop()
@@ -379,9 +380,10 @@ func wrongJob(err error) error {
 	return err
 }
 
-// stoppedOr is the error of a command that may have been interrupted.
+// stoppedOr is the error of a command that may have been interrupted. One that came to its end all the
+// same was not stopped.
 func stoppedOr(ctx context.Context, err error, stopped string) error {
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return exit{exitStopped, errors.New(stopped)}
 	}
 	return err

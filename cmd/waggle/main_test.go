@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -16,4 +17,26 @@ func TestMain(m *testing.M) {
 	}
 	long.InMemory()
 	testscript.Main(m, map[string]func(){"waggle": main})
+}
+
+// A command that came to its end was not stopped, though it is interrupted in that moment.
+func TestStoppedOr(t *testing.T) {
+	on := t.Context()
+	over, cancel := context.WithCancel(on)
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{on, nil, ""}, {over, nil, ""}, {on, os.ErrClosed, os.ErrClosed.Error()}, {over, os.ErrClosed, "stopped"},
+	} {
+		got := ""
+		if err := stoppedOr(c.ctx, c.err, "stopped"); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("interrupted: %v, error %v: %q, want %q", c.ctx.Err(), c.err, got, c.want)
+		}
+	}
 }

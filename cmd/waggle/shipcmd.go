@@ -235,16 +235,14 @@ func (c *shipFetchCmd) Run(ctx context.Context, std streams, docs parse.Document
 	meter.Quiet()
 	err = s.Fetch(ctx, w.ArchiveDir(), w.ShippedSetup(), w.Free, func(done, total int64) { meter.Show(int(done), int(total), "fetched") })
 	meter.End()
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped before its end; run the same command again")}
-	}
+	const stopped = "stopped before its end; run the same command again"
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, stopped)
 	}
 	r, err := w.Repair(ctx, collection.RepairOptions{Parser: job.LinkParser(w.Collection, docs), Progress: progressOn(meter)})
 	meter.End()
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, stopped)
 	}
 	for _, line := range r.Lines() {
 		fmt.Fprintln(std.out, event.Line(line))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -42,11 +41,8 @@ func (c *verifyCmd) Run(ctx context.Context, std streams) error {
 	meter := terminal.NewMeter(std.err)
 	v, err := col.Verify(ctx, progressOn(meter))
 	meter.End()
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped before its end")}
-	}
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, "stopped before its end")
 	}
 	if d := job.Damage(col); d != nil && !v.Interrupted {
 		v.Add(*d)
@@ -103,11 +99,8 @@ func (c *repairCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 	meter := terminal.NewMeter(std.err)
 	r, err := w.Repair(ctx, collection.RepairOptions{Parser: job.LinkParser(col, docs), Progress: progressOn(meter)})
 	meter.End()
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New("stopped before its end: nothing was changed")}
-	}
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, "stopped before its end: nothing was changed")
 	}
 	if d := job.Damage(col); d != nil {
 		r.Left = append(r.Left, *d)

@@ -139,12 +139,10 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	})
 	meter.End()
 	switch {
-	case ctx.Err() != nil:
-		return exit{exitStopped, errors.New("stopped; nothing was left behind")}
 	case errors.Is(err, fs.ErrExist) && !c.Force:
 		return exit{exitUsage, fmt.Errorf("%w: choose another folder, or replace the recorded web in it with --force", err)}
 	case err != nil:
-		return err
+		return stoppedOr(ctx, err, "stopped; nothing was left behind")
 	}
 	for _, n := range built.Notes {
 		fmt.Fprintln(io.out, event.Line(n))

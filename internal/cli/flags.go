@@ -24,7 +24,7 @@ type Flags struct {
 // jobFlag is a flag with what was given for it.
 type jobFlag struct {
 	job.Setting
-	value reflect.Value // *string, []string or bool; zero = not given
+	value reflect.Value // *string, []string or *bool; nil = not given
 }
 
 // FlagsOf makes flags of those of the settings that paths name, or of all that have one.
@@ -72,7 +72,7 @@ func flagField(of string, s job.Setting) reflect.StructField {
 	f := reflect.StructField{Type: reflect.TypeFor[*string]()}
 	switch s.Kind() {
 	case job.Truth:
-		f.Type = reflect.TypeFor[bool]()
+		f.Type = reflect.TypeFor[*bool]()
 	case job.List:
 		f.Type = reflect.TypeFor[[]string]()
 		if s.Words {
@@ -101,9 +101,9 @@ func (f jobFlag) values() (out []string) {
 		if v != nil && *v != "" {
 			out = append(out, *v)
 		}
-	case bool:
-		if v {
-			out = append(out, "true")
+	case *bool:
+		if v != nil {
+			out = append(out, strconv.FormatBool(*v))
 		}
 	case []string:
 		for _, text := range v {
@@ -119,7 +119,7 @@ func (f jobFlag) values() (out []string) {
 func (f *Flags) empty() error {
 	for _, flag := range f.flags {
 		v := flag.value
-		if v.Kind() == reflect.Bool || v.IsNil() {
+		if v.IsNil() {
 			continue
 		}
 		values := flag.values()

@@ -106,3 +106,18 @@ func TestConsole(t *testing.T) {
 	}
 	c.Close()
 }
+
+// While the shell has the terminal for another job no key can be read, also where this one took it: who
+// reads keys waits then, and does not ask again at once.
+func TestNoKeysInTheBackground(t *testing.T) {
+	person, terminal := pseudo(t)
+	c := openConsole(terminal, person).(*tty) // the other end tells of a group in front that is not this one
+	defer c.Close()
+	c.Take()
+	if !c.taken.Load() || c.Front() {
+		t.Fatalf("taken: %v, in front: %v", c.taken.Load(), c.Front())
+	}
+	if n := c.readOnce(make([]byte, 1)); n >= 0 {
+		t.Errorf("read %d bytes in the background", n)
+	}
+}

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // tty is a terminal, and the keyboard that belongs to it if in is one.
@@ -43,7 +45,7 @@ func openConsole(in, out *os.File) console {
 		signal.Ignore(unix.SIGTTIN)
 		t.ended.Go(t.read)
 	}
-	signal.Notify(t.heard, unix.SIGTSTP, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	signal.Notify(t.heard, terminal.Heeded(unix.SIGTSTP, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)...)
 	t.ended.Go(t.listen)
 	return t
 }
@@ -107,7 +109,7 @@ func (t *tty) read() {
 		default:
 		}
 		n := t.readOnce(b[:])
-		if n <= 0 && (n < 0 || !t.taken.Load()) {
+		if n < 0 {
 			select {
 			case <-t.stop:
 				return
@@ -115,7 +117,7 @@ func (t *tty) read() {
 			}
 			continue
 		}
-		for _, k := range keysOf(b[:max(n, 0)]) {
+		for _, k := range keysOf(b[:n]) {
 			select {
 			case t.keys <- k:
 			case <-t.stop:
@@ -131,7 +133,7 @@ func (t *tty) readOnce(b []byte) int {
 	t.reading.Lock()
 	defer t.reading.Unlock()
 	if !t.taken.Load() || !t.Front() {
-		return 0
+		return -1
 	}
 	n, err := unix.Read(t.in, b)
 	if err != nil && err != unix.EINTR {
