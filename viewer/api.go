@@ -335,9 +335,12 @@ func pageOrders() []string {
 func (c *crawl) servePages(r *http.Request, q *query) (any, error) {
 	f := figures.Filter{
 		Text: q.text("text"), Host: web.Host(q.text("host")), Language: q.text("language"), MIME: q.text("type"),
-		Verdict: q.one("verdict", "relevant", "other", "left-out"), Least: q.share("least"), Most: q.share("most"),
+		Verdict: q.one("verdict", "relevant", "other", "left-out"), Least: q.share("least"),
 		Since: q.moment("since"), Until: q.moment("until"), Order: q.one("order", pageOrders()...),
 		Down: q.one("down", "0", "1") == "1", From: q.number("from", 0, maxQuery), N: q.number("n", 50, 1000),
+	}
+	if q.text("most") != "" {
+		f.Most = new(q.share("most"))
 	}
 	x := watch.Search{Fold: q.one("fold", "0", "1") == "1"}
 	if q.text("copies") != "" {
