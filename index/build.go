@@ -47,15 +47,14 @@ type Builder struct {
 
 // state is how far a Builder has come. It is committed with the pages.
 type state struct {
-	Version   int     `json:"version"`
-	Threshold float64 `json:"threshold"` // relevant from it on
+	Version int `json:"version"`
 	// Checkpoints are the last commits, oldest first. A crawl that was killed may
 	// have cut the log back behind the newest.
 	Checkpoints []checkpoint `json:"checkpoints,omitempty"`
 }
 
 // stateVersion changes when an index of before cannot be gone on with.
-const stateVersion = 4
+const stateVersion = 5
 
 // checkpoint is the state of a commit.
 type checkpoint struct {
@@ -64,6 +63,22 @@ type checkpoint struct {
 	Archive  collection.Place `json:"archive"`
 	Pages    int              `json:"pages"`    // indexed so far
 	Rejudged int              `json:"rejudged"` // Rejudged events so far
+	// Thresholds is how many thresholds the crawl was told so far in place of its own: by the
+	// last of them, Threshold, all pages went that had been judged before.
+	Thresholds int     `json:"thresholds,omitempty"`
+	Threshold  float64 `json:"threshold,omitempty"`
+}
+
+// hear takes in what an event tells of verdicts.
+func (at *checkpoint) hear(e event.Event) {
+	if _, ok := e.(event.Rejudged); ok {
+		at.Rejudged++
+	}
+	var history event.History
+	history.Add(e)
+	if threshold, ok := history.Threshold(); ok {
+		at.Thresholds, at.Threshold = at.Thresholds+1, threshold
+	}
 }
 
 // checkpointsKept bounds their number: with a commit every few seconds, the newest of
@@ -168,19 +183,22 @@ func (s *state) last() checkpoint {
 
 // news is what the log tells beyond a checkpoint.
 type news struct {
-	end      int64 // where its last whole line ends
+	end      int64  // where its last whole line ends
+	tail     uint64 // a hash of the bytes before that
 	pages    int
-	numbers  map[uint64]int           // number of the last page of an address
-	verdicts map[uint64]event.Verdict // told anew
-	rejudged int
-	left     int // pages that ask not to be indexed
+	numbers  map[uint64]int     // number of the last page of an address
+	verdicts map[uint64]verdict // told anew
+	rejudged bool               // there are such
+	left     int                // pages that ask not to be indexed
 }
 
 // Update indexes what the log tells by now, and commits it. Pages that ask not to be
 // indexed (noindex) are left out. progress, unless nil, is
 // called after each commit. A log that is not the one of before, because a crawl that
-// was killed cut it back or it was repaired, takes the index back as far as needed.
+// was killed cut it back or it was repaired, takes the index back as far as needed. One that
+// becomes another while it is read is left to the next Update.
 func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
+	b.batch, b.pending, b.size = b.bleve.NewBatch(), nil, 0 // of an Update that came to no end
 	if err := b.rewind(ctx); err != nil {
 		return err
 	}
@@ -194,19 +212,17 @@ func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
 	}
 	docs := b.col.Documents(ctx, b.parser, from.Archive, func(u web.URL) (int, bool) { i, ok := n.numbers[hashOf(u.String())]; return i, ok })
 	defer docs.Close()
-	at, rejudged, number := from, from.Rejudged, -1
-	for e := range event.EntriesFrom(b.col.EventLog(), from.Log) {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	at, number := from, -1
+	for e, err := range event.EntriesFrom(b.col.EventLog(), from.Log) {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
 		}
 		if e.Offset >= n.end {
 			break
 		}
 		at.Log = e.Offset + int64(len(e.Line))
-		switch f := e.Event.(type) {
-		case event.Rejudged:
-			rejudged++
-		case event.Fetched:
+		at.hear(e.Event)
+		if f, ok := e.Event.(event.Fetched); ok {
 			number++
 			if n.numbers[hashOf(f.URL.String())] != number {
 				continue
@@ -218,14 +234,14 @@ func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
 			if err != nil {
 				return err
 			}
-			if err := b.add(ctx, f, doc, n.verdicts); err != nil {
+			if err := b.add(ctx, f, doc, n.verdicts, at.Thresholds); err != nil {
 				return err
 			}
 			at.Pages++
 		}
-		at.Archive, at.Rejudged = docs.At(), rejudged
+		at.Archive = docs.At()
 		if len(b.pending) >= batchPages || b.size >= batchBytes {
-			if err := b.commit(at); err != nil {
+			if another, err := b.commit(at, n); another || err != nil {
 				return err
 			}
 			if progress != nil {
@@ -233,8 +249,8 @@ func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
 			}
 		}
 	}
-	at.Log, at.Rejudged = n.end, n.rejudged
-	if err := b.commit(at); err != nil {
+	at.Log = n.end
+	if another, err := b.commit(at, n); another || err != nil {
 		return err
 	}
 	if progress != nil {
@@ -248,8 +264,8 @@ func hashOf(address string) uint64 { return xxh3.HashString(address) }
 // readNews reads the log behind a checkpoint once, to know what it comes to. Damaged
 // lines are passed over; waggle verify tells them.
 func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) {
-	n := &news{end: from.Log, numbers: map[uint64]int{}, verdicts: map[uint64]event.Verdict{}, rejudged: from.Rejudged}
-	number := -1
+	n := &news{end: from.Log, numbers: map[uint64]int{}, verdicts: map[uint64]verdict{}}
+	at, number := from, -1
 	for e, err := range event.EntriesFrom(b.col.EventLog(), from.Log) {
 		if err != nil {
 			return nil, err
@@ -261,14 +277,8 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 			break
 		}
 		n.end = e.Offset + int64(len(e.Line))
-		var history event.History
-		history.Add(e.Event)
-		if t, ok := history.Threshold(); ok {
-			b.state.Threshold = t
-		}
+		at.hear(e.Event)
 		switch e := e.Event.(type) {
-		case event.Started:
-			b.state.Threshold = e.Threshold
 		case event.Fetched:
 			number++
 			n.numbers[hashOf(e.URL.String())] = number
@@ -276,24 +286,27 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 				n.left++
 			}
 		case event.Rejudged:
-			n.rejudged++
-			if e.Judge != "" {
-				b.state.Threshold = e.Threshold
-			}
+			n.rejudged = true
 			for _, v := range e.Pages {
-				n.verdicts[hashOf(v.URL.String())] = v
+				n.verdicts[hashOf(v.URL.String())] = verdict{v, at.Thresholds}
 			}
 		}
 	}
 	n.pages = len(n.numbers) - n.left
-	return n, nil
+	var err error
+	if n.tail, err = tailOf(b.col.EventLog(), n.end); errors.Is(err, io.EOF) { // it was cut back meanwhile
+		n.end, err = from.Log, nil
+	}
+	return n, err
 }
 
-// add puts a page into the batch, and commits none.
-func (b *Builder) add(ctx context.Context, f event.Fetched, doc *web.Page, verdicts map[uint64]event.Verdict) error {
+// add puts a page into the batch, and commits none. thresholds is how many the crawl had been
+// told.
+func (b *Builder) add(ctx context.Context, f event.Fetched, doc *web.Page, verdicts map[uint64]verdict, thresholds int) error {
 	p := page{
 		URL: f.URL.String(), From: f.From.String(), Title: event.Line(f.Title), Language: event.Line(f.Language), MIME: event.Line(f.MIME),
-		Status: f.Status, Depth: f.Depth, At: f.At.At.UnixMicro(), Relevance: f.Relevance, Reason: string(f.Reason), Number: b.last().Pages + len(b.pending),
+		Status: f.Status, Depth: f.Depth, At: f.At.At.UnixMicro(), Relevance: f.Relevance, Relevant: f.Relevant, Thresholds: thresholds,
+		Reason: string(f.Reason), Number: b.last().Pages + len(b.pending),
 	}
 	if v, ok := verdicts[hashOf(p.URL)]; ok {
 		p.take(v)
@@ -321,14 +334,10 @@ func (b *Builder) put(p page, terms []string) error {
 	if err != nil {
 		return err
 	}
-	gain := p.Relevance
-	if p.leftOut() {
-		gain = -1
-	}
 	err = b.batch.Index(p.URL, map[string]any{
 		fieldTitle: strings.Join(b.analyzer.In(p.Terms).Words(p.Title), " "), fieldBody: strings.Join(terms, " "),
 		fieldSite: sites(u.Host()), fieldHost: string(u.Host()), fieldLanguage: p.Language, fieldTerms: cmp.Or(p.Terms, unknown), fieldType: p.MIME,
-		fieldTime: float64(p.At) / 1e6, fieldRelevance: p.Relevance, fieldGain: gain, fieldNumber: float64(p.Number),
+		fieldTime: float64(p.At) / 1e6, fieldRelevance: p.Relevance, fieldVerdict: p.verdict(), fieldNumber: float64(p.Number),
 		fieldGroup: p.Group, fieldBand: bands(p.Hash), fieldHash: strconv.FormatUint(p.Hash, 16), fieldCard: string(card),
 	})
 	b.pending = append(b.pending, p)
@@ -347,16 +356,26 @@ func head(s string, n int) string {
 	return s[:n]
 }
 
-// commit writes the batch with a checkpoint.
-func (b *Builder) commit(at checkpoint) (err error) {
-	if at.Tail, err = tailOf(b.col.EventLog(), at.Log); err != nil {
-		return err
+// commit writes the batch with a checkpoint, unless the log has become another than the one
+// of which n tells, and by which pages were chosen for the batch.
+func (b *Builder) commit(at checkpoint, n *news) (another bool, err error) {
+	var tail uint64
+	if at.Tail, err = tailOf(b.col.EventLog(), at.Log); err == nil {
+		tail, err = tailOf(b.col.EventLog(), n.end)
+	}
+	switch another = err == nil && tail != n.tail || errors.Is(err, io.EOF); {
+	case another && n.rejudged: // the index has verdicts that are told no more
+		return true, b.anew()
+	case another:
+		return true, nil
+	case err != nil:
+		return false, err
 	}
 	b.state.Checkpoints = append(b.state.Checkpoints, at)
 	if extra := len(b.state.Checkpoints) - checkpointsKept; extra > 0 {
 		b.state.Checkpoints = b.state.Checkpoints[extra:]
 	}
-	return b.write()
+	return false, b.write()
 }
 
 // write writes the batch and the state.

@@ -45,11 +45,12 @@ func (f *found) place(s Sort, score float64, d *docKeys) {
 	}
 }
 
-// passes tells whether a document is among those that a query wants by its numbers.
-func (q *Query) passes(d *docKeys, threshold float64) bool {
-	relevant := d.harvest && d.relevance >= threshold
+// passes tells whether a document is among those that a query wants by its numbers, in an
+// index that has come so far.
+func (q *Query) passes(d *docKeys, at *checkpoint) bool {
+	relevant := at.relevant(d.verdict, d.relevance)
 	switch {
-	case q.MinRelevance > 0 && d.relevance < q.MinRelevance, q.MaxRelevance > 0 && d.relevance > q.MaxRelevance,
+	case q.MinRelevance > 0 && d.relevance < q.MinRelevance, q.MaxRelevance != nil && d.relevance > *q.MaxRelevance,
 		q.Verdict == Relevant && !relevant, q.Verdict == Other && relevant,
 		!q.Since.IsZero() && d.time < float64(q.Since.UnixMicro())/1e6, !q.Until.IsZero() && d.time > float64(q.Until.UnixMicro())/1e6:
 		return false
@@ -129,6 +130,7 @@ func (r *share) search(ctx context.Context, x *view, what query.Query, q *Query,
 		m, err = s.Next(sc)
 	}
 	var f found
+	at := x.state.last()
 	for seen := 1; err == nil && m != nil; seen++ {
 		if f = (found{id: m.IndexInternalID.Value()}); f.id >= r.to {
 			return nil
@@ -140,7 +142,7 @@ func (r *share) search(ctx context.Context, x *view, what query.Query, q *Query,
 		if err != nil {
 			return err
 		}
-		if q.passes(d, x.state.Threshold) {
+		if q.passes(d, &at) {
 			r.total++
 			f.place(q.Sort, m.Score, d)
 			if named != nil {

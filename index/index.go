@@ -76,21 +76,51 @@ type page struct {
 	Depth     int     `json:"depth"`
 	At        int64   `json:"at"` // Unix time in µs
 	Relevance float64 `json:"relevance"`
+	Relevant  bool    `json:"relevant,omitempty"`  // by the last verdict
 	Reason    string  `json:"reason,omitempty"`    // why it is no harvest whatever its relevance
 	Overruled bool    `json:"overruled,omitempty"` // by the last verdict: the reason counts no more
-	Number    int     `json:"number"`              // in the order in which pages were indexed
-	Hash      uint64  `json:"hash"`                // SimHash of the text
-	Group     string  `json:"group"`               // of near-copies
+	// Thresholds is how many the crawl had been told when that verdict was given; see checkpoint.
+	Thresholds int    `json:"thresholds,omitempty"`
+	Number     int    `json:"number"` // in the order in which pages were indexed
+	Hash       uint64 `json:"hash"`   // SimHash of the text
+	Group      string `json:"group"`  // of near-copies
+}
+
+// verdict is what was said of a page anew, when the crawl had been told so many thresholds.
+type verdict struct {
+	event.Verdict
+	thresholds int
 }
 
 // take takes in what was said of the page last.
-func (p *page) take(v event.Verdict) {
-	p.Relevance = v.Relevance
+func (p *page) take(v verdict) {
+	p.Relevance, p.Relevant, p.Thresholds = v.Relevance, v.Relevant, v.thresholds
 	p.Overruled = v.Overrules(web.Reason(p.Reason))
 }
 
 // leftOut tells whether the page is no harvest whatever its relevance.
 func (p *page) leftOut() bool { return p.Reason != "" && !p.Overruled }
+
+// verdict is the last verdict as a number: -1 where the page is left out, else twice its
+// Thresholds, and 1 more where it is relevant.
+func (p *page) verdict() float64 {
+	switch {
+	case p.leftOut():
+		return -1
+	case p.Relevant:
+		return float64(2*p.Thresholds + 1)
+	}
+	return float64(2 * p.Thresholds)
+}
+
+// relevant tells whether a page counts as relevant: as its verdict says, unless the crawl was
+// told another threshold since.
+func (at *checkpoint) relevant(verdict int32, relevance float64) bool {
+	if verdict >= 0 && int(verdict/2) < at.Thresholds {
+		return relevance >= at.Threshold
+	}
+	return verdict >= 0 && verdict%2 == 1
+}
 
 // maxText bounds the text of a page that is indexed, in bytes.
 const maxText = 256 << 10
@@ -106,7 +136,7 @@ const (
 	fieldType      = "type"
 	fieldTime      = "time" // Unix time in s
 	fieldRelevance = "relevance"
-	fieldGain      = "gain" // relevance; -1 of a page that is no harvest whatever its relevance
+	fieldVerdict   = "verdict" // see page.verdict
 	fieldNumber    = "number"
 	fieldGroup     = "group"
 	fieldBand      = "band" // pieces of the SimHash by which near-copies are found
@@ -143,7 +173,7 @@ func newMapping() (mapping.IndexMapping, error) {
 		f.IncludeTermVectors = false
 		add(name, f, name == fieldGroup, name == fieldHost)
 	}
-	for _, name := range []string{fieldTime, fieldRelevance, fieldGain, fieldNumber} {
+	for _, name := range []string{fieldTime, fieldRelevance, fieldVerdict, fieldNumber} {
 		add(name, bleve.NewNumericFieldMapping(), false, true)
 	}
 	for _, name := range []string{fieldHash, fieldCard} {

@@ -115,7 +115,8 @@ func queryOf(t *testing.T, d *datadriven.TestData) Query {
 			q.Since = at
 		case "relevance":
 			a.Scan(t, 0, &q.MinRelevance)
-			a.Scan(t, 1, &q.MaxRelevance)
+			q.MaxRelevance = new(float64)
+			a.Scan(t, 1, q.MaxRelevance)
 		case "from":
 			a.Scan(t, 0, &q.From)
 		case "size":
@@ -242,60 +243,6 @@ func TestGrowing(t *testing.T) {
 	}
 	if got := all(t, Dir(c)); !slices.Equal(got, want) {
 		t.Errorf("after the log was cut back: %q\nat first: %q", got, want)
-	}
-}
-
-// A page that was left out is found among the relevant ones once a person says so, and a copy is not.
-func TestOverruled(t *testing.T) {
-	c := made(t)
-	log, err := os.ReadFile(c.EventLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(log, []byte("\n"))
-	i := slices.IndexFunc(lines, func(l []byte) bool {
-		_, of, _ := bytes.Cut(l, []byte(`"url":`)) // of the page; its links have others
-		return bytes.HasPrefix(l, []byte(`{"kind":"fetched"`)) && bytes.HasPrefix(of, []byte(`"https://bees.test/text"`))
-	})
-	line, _, _ := bytes.Cut(lines[i], []byte(`,"crc":`)) // which would be that of another line
-	lines[i] = append(bytes.Replace(line, []byte(`,"relevance":`), []byte(`,"reason":"login","relevance":`), 1), "}\n"...)
-	for _, said := range []struct {
-		verdict string
-		want    []string
-	}{
-		{``, nil},
-		{`"relevance":0.9,"similarity":1,"relevant":true`, []string{"https://bees.test/text"}},
-		{`"relevance":1,"similarity":1,"was":true`, nil}, // the label was undone, and the judge likes it
-	} {
-		if said.verdict != "" {
-			lines = append(lines, fmt.Appendf(nil, `{"kind":"rejudged","at":"2000-01-02T00:00:00Z","pages":[{"url":"https://bees.test/text",%s},{"url":"https://bees.test/copy",%[1]s}]}`+"\n", said.verdict))
-		}
-		if err := os.WriteFile(c.EventLog(), bytes.Join(lines, nil), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, index := range []string{Dir(c), filepath.Join(t.TempDir(), "fresh")} {
-			b, err := NewBuilder(c, index, parse.New(parse.Options{}))
-			if err == nil {
-				err = b.Update(t.Context(), nil)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			closing(t, b)
-			found, err := reader(t, index).Search(t.Context(), Query{Verdict: Relevant, Sort: ByURL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, h := range found.Hits {
-				if p := h.URL.Path(); p == "/text" || p == "/copy" {
-					got = append(got, h.URL.String())
-				}
-			}
-			if !slices.Equal(got, said.want) {
-				t.Errorf("%s, after %q: %q, want %q", filepath.Base(index), said.verdict, got, said.want)
-			}
-		}
 	}
 }
 

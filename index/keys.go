@@ -26,7 +26,7 @@ type keys struct {
 // docKeys are those of a document.
 type docKeys struct {
 	relevance, time, number float64     // time in s since 1970
-	harvest                 bool        // it is relevant if its relevance is high enough
+	verdict                 int32       // see page.verdict
 	ready                   atomic.Bool // the others hold
 }
 
@@ -107,11 +107,11 @@ func (r *keyReader) of(id bleveapi.IndexInternalID) (*docKeys, error) {
 	}
 	if r.values == nil {
 		var err error
-		if r.values, err = r.reader.DocValueReader([]string{fieldRelevance, fieldGain, fieldTime, fieldNumber}); err != nil {
+		if r.values, err = r.reader.DocValueReader([]string{fieldRelevance, fieldVerdict, fieldTime, fieldNumber}); err != nil {
 			return nil, err
 		}
 	}
-	var relevance, gain, time, number float64
+	var relevance, verdict, time, number float64
 	err := r.values.VisitDocValues(id, func(field string, term []byte) {
 		if shift, err := numeric.PrefixCoded(term).Shift(); err != nil || shift != 0 {
 			return // a range in which the number lies
@@ -123,8 +123,8 @@ func (r *keyReader) of(id bleveapi.IndexInternalID) (*docKeys, error) {
 		switch v := numeric.Int64ToFloat64(i); field {
 		case fieldRelevance:
 			relevance = v
-		case fieldGain:
-			gain = v
+		case fieldVerdict:
+			verdict = v
 		case fieldTime:
 			time = v
 		case fieldNumber:
@@ -137,7 +137,7 @@ func (r *keyReader) of(id bleveapi.IndexInternalID) (*docKeys, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !d.ready.Load() {
-		d.relevance, d.time, d.number, d.harvest = relevance, time, number, gain >= 0
+		d.relevance, d.time, d.number, d.verdict = relevance, time, number, int32(verdict)
 		d.ready.Store(true)
 	}
 	return d, nil

@@ -3,7 +3,6 @@ package index
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ type Query struct {
 	// compared by their stems, and common ones such as "the" do not count.
 	Text         string
 	MinRelevance float64   // 0 = any
-	MaxRelevance float64   // 0 = any
+	MaxRelevance *float64  // nil = any
 	Hosts        []string  // any of them; "example.org" is it and the names below it
 	Since, Until time.Time // when it was fetched; zero = any
 	Languages    []string  // any of them, such as "en"
@@ -116,13 +115,15 @@ func (q *Query) check(a *parse.Analyzer, languages []string) (*phrases, error) {
 		return bad("there is no order %q; there are: %v", q.Sort, Sorts())
 	case q.Verdict != Any && q.Verdict != Relevant && q.Verdict != Other:
 		return bad("there is no verdict %q; there are relevant and other", q.Verdict)
-	case math.IsNaN(q.MinRelevance) || math.IsNaN(q.MaxRelevance) || q.MinRelevance < 0 || q.MaxRelevance < 0 || q.MinRelevance > 1 || q.MaxRelevance > 1:
+	case !isShare(q.MinRelevance) || q.MaxRelevance != nil && !isShare(*q.MaxRelevance):
 		return bad("a relevance is a number in 0…1")
 	case utf8.RuneCountInString(q.Text) > maxQuery:
 		return bad("the query has more than %d characters", maxQuery)
 	}
 	return parseText(q.Text, a, languages)
 }
+
+func isShare(x float64) bool { return x >= 0 && x <= 1 }
 
 // parseText splits the text of a query into phrases.
 func parseText(text string, a *parse.Analyzer, languages []string) (*phrases, error) {

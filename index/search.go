@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"sync"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/blevesearch/bleve/v2/search/query"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -397,8 +397,9 @@ func hitOf(ctx context.Context, x *view, p scoredPage, a *parse.Analyzer, terms 
 		return h, err
 	}
 	from, _ := web.Parse(p.From) // zero of a seed
+	at := x.state.last()
 	h = Hit{
-		URL: u, From: from, Relevance: p.Relevance, Relevant: !p.leftOut() && p.Relevance >= x.state.Threshold,
+		URL: u, From: from, Relevance: p.Relevance, Relevant: at.relevant(int32(p.verdict()), p.Relevance),
 		Language: p.Language, MIME: p.MIME, Status: p.Status, Depth: p.Depth, At: time.UnixMicro(p.At).UTC(), Score: p.score,
 	}
 	mark := terms.marks()
@@ -417,18 +418,18 @@ func hitOf(ctx context.Context, x *view, p scoredPage, a *parse.Analyzer, terms 
 	return h, nil
 }
 
-// Behind tells whether the log of the crawl goes on where what is indexed ends.
+// Behind tells whether the log of the crawl goes on where what is indexed ends. A last line
+// without an end, as a crawl that was killed leaves it, is never indexed.
 func (r *Reader) Behind(c collection.Collection) (bool, error) {
 	x, err := r.take()
 	if err != nil {
 		return false, err
 	}
 	defer r.give(x)
-	info, err := os.Stat(c.EventLog())
-	if err != nil {
-		return false, fmt.Errorf("the event log: %w", err)
+	for e, err := range event.EntriesFrom(c.EventLog(), x.state.last().Log) {
+		return err == nil && !errors.Is(e.Err, event.ErrTorn), err
 	}
-	return info.Size() > x.state.last().Log, nil
+	return false, nil
 }
 
 // Text is the title and the text of a page as they were indexed. The error wraps

@@ -335,9 +335,12 @@ func pageOrders() []string {
 func (c *crawl) servePages(r *http.Request, q *query) (any, error) {
 	f := figures.Filter{
 		Text: q.text("text"), Host: web.Host(q.text("host")), Language: q.text("language"), MIME: q.text("type"),
-		Verdict: q.one("verdict", "relevant", "other", "left-out"), Least: q.share("least"), Most: q.share("most"),
+		Verdict: q.one("verdict", "relevant", "other", "left-out"), Least: q.share("least"),
 		Since: q.moment("since"), Until: q.moment("until"), Order: q.one("order", pageOrders()...),
 		Down: q.one("down", "0", "1") == "1", From: q.number("from", 0, maxQuery), N: q.number("n", 50, 1000),
+	}
+	if q.text("most") != "" {
+		f.Most = new(q.share("most"))
 	}
 	x := watch.Search{Fold: q.one("fold", "0", "1") == "1"}
 	if q.text("copies") != "" {
@@ -427,6 +430,11 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no form %q, see /api/exports", event.Line(r.PathValue("form"))))
 		return
 	}
+	in := &export.Input{Collections: []collection.Collection{c.Collection()}, WithoutOptOuts: without, Parser: func(col collection.Collection) (crawler.Parser, error) { return job.LinkParser(col, s.docs), nil }}
+	if err := withFields(in, c, forms[i].Name); err != nil {
+		answer(w, nil, c.Why(err))
+		return
+	}
 	out := http.NewResponseController(w)
 	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
 		writeError(w, http.StatusInternalServerError, err)
@@ -434,10 +442,6 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", "attachment; filename=\""+forms[i].File+"\"")
-	in := &export.Input{Collections: []collection.Collection{c.Collection()}, WithoutOptOuts: without, Parser: func(col collection.Collection) (crawler.Parser, error) { return job.LinkParser(col, s.docs), nil }}
-	if fields, err := c.Fields(); err == nil && fields != nil { // what is wrong with them is told on the page of a page
-		withFields(in, c, fields, forms[i].Name)
-	}
 	if partial {
 		w.Header().Set("Trailer", partialTrailer)
 	}

@@ -12,7 +12,6 @@ import (
 	crawler "github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/export"
-	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
@@ -81,15 +80,25 @@ func (c *crawl) takeFields(w http.ResponseWriter, r *http.Request) {
 	answer(w, c.fieldView(c.FieldFile()), nil)
 }
 
-// withFields has tables of pages hold the values of fields; other forms have no place for them.
-func withFields(in *export.Input, c *crawl, fields *extract.Fields, form string) {
-	var columns []export.Column
+// withFields has a form that has room for fields, a table of pages, hold their values. The error
+// is a watch.Conflict where the fields cannot be read, or would be in the way of its own columns.
+func withFields(in *export.Input, c *crawl, form string) error {
+	if export.CheckColumns(form, nil) != nil {
+		return nil
+	}
+	fields, err := c.Fields()
+	if err != nil {
+		return watch.Conflict{Err: err}
+	}
+	if fields == nil {
+		return nil
+	}
 	for _, f := range fields.Fields {
-		columns = append(columns, export.Column{Name: f.Name, Many: f.Many})
+		in.Columns = append(in.Columns, export.Column{Name: f.Name, Many: f.Many})
 	}
-	if export.CheckColumns(form, columns) != nil {
-		return
+	if err := export.CheckColumns(form, in.Columns); err != nil {
+		return watch.Conflict{Err: err}
 	}
-	in.Columns = columns
 	in.Parser = func(collection.Collection) (crawler.Parser, error) { return c.Reader(fields), nil }
+	return nil
 }

@@ -41,10 +41,20 @@ func TestFields(t *testing.T) {
 	if _, got := d.ask("/api/crawls/1/exports/pages-jsonl"); !strings.Contains(string(got), `"parts":["wax","comb"]`) {
 		t.Errorf("the table of pages: %s", got)
 	}
-	if r, got := d.ask("/api/crawls/1/exports/graphml"); r.StatusCode != 200 {
-		t.Errorf("a form without a place for them: %d %s", r.StatusCode, got)
+	// What an export would leave out of a table of pages without a word, it is refused for.
+	refused := func(want string) {
+		t.Helper()
+		if r, got := d.ask("/api/crawls/1/exports/pages-csv"); r.StatusCode != http.StatusConflict || !strings.Contains(string(got), want) {
+			t.Errorf("a table of pages: %d %s, want %d %q", r.StatusCode, got, http.StatusConflict, want)
+		}
+		if r, got := d.ask("/api/crawls/1/exports/graphml"); r.StatusCode != http.StatusOK {
+			t.Errorf("a form without a place for them: %d %s", r.StatusCode, got)
+		}
 	}
+	write("fields:\n  - {name: title, css: h1}\n")
+	refused("has a column title of its own")
 	write("fields:\n  - {name: heading, css: 'h1['}\n")
+	refused("fields.yaml:2")
 	if b := body("https://bees.test/hive"); !b.Archived || b.Values != nil || !strings.Contains(b.Fields, "fields.yaml:2") {
 		t.Errorf("of a file that is wrong: %q", b.Fields)
 	}

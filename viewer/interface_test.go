@@ -301,6 +301,32 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// Bounds of a list hold wherever they lie: one of 0 is one, and moments may be as far away as they like.
+func TestBounds(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	var all watch.PageList
+	d.get("pages", &all)
+	irrelevant := 0
+	for _, p := range all.Pages {
+		if p.Relevance == 0 {
+			irrelevant++
+		}
+	}
+	if irrelevant == 0 || irrelevant == all.All {
+		t.Fatalf("of %d pages %d have no relevance", all.All, irrelevant)
+	}
+	for path, want := range map[string]int{
+		"most=0": irrelevant, "most=1": all.All, "least=0": all.All, "most=0&order=relevance&n=1": irrelevant,
+		"until=9999-12-31T00:00:00Z": all.All, "since=9999-12-31T00:00:00Z": 0, "since=0002-01-01T00:00:00Z": all.All,
+		"until=0002-01-01T00:00:00Z": 0, "until=1970-01-01T00:00:00Z": 0,
+	} {
+		var got watch.PageList
+		if d.get("pages?"+path, &got); got.All != want {
+			t.Errorf("%s: %d pages, want %d", path, got.All, want)
+		}
+	}
+}
+
 // A crawl is taken away as a file.
 func TestExport(t *testing.T) {
 	col := crawled(t, bees(), "https://bees.test/")

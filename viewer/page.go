@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -173,6 +174,8 @@ func clip(s string) string {
 type view struct {
 	crawl   *crawl
 	url     web.URL
+	number  int       // of the page, and when it was fetched: a crawl that is begun anew has another one
+	at      time.Time // of this address
 	page    *web.Page // nil: err says why
 	parts   []read.Part
 	proto   string
@@ -192,15 +195,17 @@ const maxViews = 8
 
 // look reads a page from the archive, or finds it among those kept.
 func (s *Server) look(ctx context.Context, c *crawl, u web.URL) *view {
+	var p figures.Page
+	c.With(func(f *figures.Crawl) { p, _, _ = f.Page(u) })
 	s.shown.mu.Lock()
-	i := slices.IndexFunc(s.shown.list, func(v *view) bool { return v.crawl == c && v.url == u })
+	i := slices.IndexFunc(s.shown.list, func(v *view) bool { return v.crawl == c && v.url == u && v.number == p.Number && v.at.Equal(p.At) })
 	if i >= 0 {
 		v := s.shown.list[i]
 		s.shown.mu.Unlock()
 		return v
 	}
 	s.shown.mu.Unlock()
-	v := s.read(ctx, c, u)
+	v := s.read(ctx, c, u, &p)
 	if v.err != nil {
 		return v // perhaps it can be read the next time
 	}
@@ -213,8 +218,8 @@ func (s *Server) look(ctx context.Context, c *crawl, u web.URL) *view {
 	return v
 }
 
-func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
-	v := &view{crawl: c, url: u}
+func (s *Server) read(ctx context.Context, c *crawl, u web.URL, p *figures.Page) *view {
+	v := &view{crawl: c, url: u, number: p.Number, at: p.At}
 	a, err := c.Archived(ctx, u)
 	if v.err = err; err != nil {
 		return v
@@ -228,15 +233,9 @@ func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
 		}
 	}
 	v.parts = read.Parts(v.page)
-	var number int
-	c.With(func(f *figures.Crawl) {
-		if p, _, ok := f.Page(u); ok {
-			number = p.Number
-		}
-	})
 	v.Page = harmless.Options{
 		ResourcePath: func(k int) string {
-			return fmt.Sprintf("/%s/load/%s/%s/%d/%d", s.folder, s.cap, c.ID(), number, k)
+			return fmt.Sprintf("/%s/load/%s/%s/%d/%d", s.folder, s.cap, c.ID(), p.Number, k)
 		},
 		Styles: true, Images: true, Canon: a.Canon, Plain: !a.IsHTML,
 	}.Show(v.page, a.Shown)

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -184,5 +185,44 @@ func TestSearchWhileIndexIsMade(t *testing.T) {
 	}
 	if got.All != 3 {
 		t.Errorf("the index was searched while it had %d of 3 pages", got.All)
+	}
+}
+
+// While another process makes the index of a crawl that runs, this one waits, and tells nothing of it.
+func TestAnotherMakesTheIndex(t *testing.T) {
+	col := crawled(t, hive(), "https://bees.test/")
+	running, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := index.NewBuilder(col, index.Dir(col), job.LinkParser(col, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(other.Close(), running.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	looks := make(chan struct{})
+	d := serveWith(t, Options{Collections: []collection.Collection{col}, Index: watch.Always, Writable: func(string) error {
+		select {
+		case looks <- struct{}{}:
+		default: // nobody counts
+		}
+		return nil
+	}})
+	c := d.find("1")
+	c.until(t, func(s *watch.State) bool { return s.Read() && s.Index.There })
+	wait := func(n int) (st watch.State) {
+		for range n { // a crawl looks twice each time that it looks whether the log has grown
+			<-looks
+		}
+		st, _ = c.State(time.Now())
+		return st
+	}
+	before := wait(4)
+	if after := wait(40); after.Revision != before.Revision || after.Index.Making {
+		t.Errorf("revision %d, and before %d; making: %v", after.Revision, before.Revision, after.Index.Making)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -144,17 +145,24 @@ func (s *Server) slowly(do func(r *http.Request, d *wantedSeeds, note func(strin
 	}
 }
 
+// tellSlowly answers with what do notes, and at the end with what it returns. Once it has
+// returned, w is the server's again: later notes are told nobody.
 func tellSlowly(w http.ResponseWriter, do func(note func(string)) (progress, error)) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
-	say := func(t progress) {
-		if b, err := json.Marshal(t); err == nil {
+	var mu sync.Mutex
+	done := false
+	say := func(t progress, last bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if b, err := json.Marshal(t); err == nil && !done {
 			w.Write(append(b, '\n')) // a reader that leaves is no fault
 			out.Flush()
 		}
+		done = done || last
 	}
-	got, err := do(func(note string) { say(progress{Note: note}) })
+	got, err := do(func(note string) { say(progress{Note: note}, false) })
 	var wrong start.Problems
 	switch {
 	case errors.As(err, &wrong):
@@ -162,7 +170,7 @@ func tellSlowly(w http.ResponseWriter, do func(note func(string)) (progress, err
 	case err != nil:
 		got = progress{Problems: start.Problems{{Text: event.Line(err.Error())}}}
 	}
-	say(got)
+	say(got, true)
 }
 
 func (s *Server) tryDraft(r *http.Request, d *wantedSeeds, note func(string)) (progress, error) {

@@ -357,3 +357,45 @@ func TestBegunInAFolderIsHeard(t *testing.T) {
 		t.Errorf("heard %s, want %s", got, want)
 	}
 }
+
+// What a crawl notes once it runs is told where the page is served, and not to the request
+// that began the crawl, whose answer is complete.
+func TestNotesOfARunningCrawl(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no browser is there, which is noted of the first page that needs one
+	answered := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		<-answered
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, `<div id=root></div><script src=/a.js></script>`)
+	}))
+	t.Cleanup(web.Close)
+	var mu sync.Mutex
+	var noted []string
+	ctx, cancel := context.WithCancel(context.Background())
+	dir := t.TempDir()
+	s := start.New(ctx, start.Options{Dir: dir, Note: func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		noted = append(noted, line)
+	}})
+	t.Cleanup(func() { cancel(); s.Wait() })
+	d := serveWith(t, Options{Start: s})
+	code, got := d.send("/api/start/begin", map[string]any{"folder": "bees", "values": map[string][]string{
+		"seeds": {web.URL + "/"}, "topic.keywords": {"honey bee"}, "fetch.allow-private": {"true"}, "politeness.delay": {"0s"},
+	}})
+	close(answered)
+	if code != 200 || got[len(got)-1] != `{"crawl":"1"}` {
+		t.Fatalf("%d %s", code, got)
+	}
+	d.find("1").until(t, func(s *watch.State) bool { return s.Figures.Ended != "" && !s.Running })
+	s.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if all := strings.Join(noted, "\n"); !strings.Contains(all, filepath.Join(dir, "bees")+": some pages are made by scripts") {
+		t.Errorf("noted: %s", all)
+	}
+}

@@ -221,6 +221,31 @@ func (d *desk) get(path string, into any) {
 	}
 }
 
+// A page that was shown is shown anew once a crawl that was begun anew in the folder has fetched it.
+func TestBegunAnew(t *testing.T) {
+	col := crawled(t, site{"https://bees.test/": `<title>Bees</title><p>The honey bee of old.`}, "https://bees.test/")
+	d := serve(t, col)
+	shows := func(want string) {
+		t.Helper()
+		var got bodyView
+		d.get("body?url="+url.QueryEscape("https://bees.test/"), &got)
+		if len(got.Parts) == 0 || !strings.Contains(got.Parts[len(got.Parts)-1].Text, want) {
+			t.Errorf("%+v, want %q", got.Parts, want)
+		}
+	}
+	shows("of old")
+	anew := crawled(t, site{"https://bees.test/": `<title>Anew</title><p>The honey bee of today.`}, "https://bees.test/")
+	if err := errors.Join(os.RemoveAll(col.Dir()), os.Rename(anew.Dir(), col.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	var list watch.PageList
+	d.crawls[0].until(t, func(*watch.State) bool {
+		d.get("pages", &list)
+		return len(list.Pages) == 1 && list.Pages[0].Title == "Anew"
+	})
+	shows("of today")
+}
+
 func TestPage(t *testing.T) {
 	d := serve(t, crawled(t, bees(), "https://bees.test/"))
 	var st watch.State

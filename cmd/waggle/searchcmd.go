@@ -27,7 +27,7 @@ type searchCmd struct {
 	Type      []string `placeholder:"TYPE" help:"Only of this type, such as text/html, or text/ for all of text; may be repeated."`
 	Verdict   string   `enum:"all,relevant,other" default:"all" placeholder:"V" help:"Only relevant pages (relevant), only others (other), or all (default)."`
 	Relevance float64  `placeholder:"X" help:"Only with at least this relevance, 0…1."`
-	Most      float64  `name:"relevance-max" placeholder:"X" help:"Only with at most this relevance."`
+	Most      *float64 `name:"relevance-max" placeholder:"X" help:"Only with at most this relevance."`
 	Since     string   `placeholder:"DATE" help:"Only fetched then or later: 2026-03-01, or with a time as 2026-03-01T12:00:00Z."`
 	Until     string   `placeholder:"DATE" help:"Only fetched before the end of this day, or before this time."`
 	Sort      string   `enum:"match,relevance,newest,oldest,host,url" default:"match" placeholder:"ORDER" help:"relevance, newest, oldest, host, url, or match: the best match first (default)."`

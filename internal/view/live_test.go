@@ -425,7 +425,8 @@ func TestLiveViewFailsAlone(t *testing.T) {
 			d.size = func() { panic("no size") }
 			return newLive(io.Discard, d, clock.System{}, false)
 		},
-		"a dead tty": func() *liveView { return newLive(&sink{err: syscall.EIO}, newDesktop(), clock.System{}, false) },
+		"a panic within a frame": func() *liveView { return newLive(io.Discard, newDesktop(), brokenClock{}, false) },
+		"a dead tty":             func() *liveView { return newLive(&sink{err: syscall.EIO}, newDesktop(), clock.System{}, false) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			v := v()
@@ -437,3 +438,8 @@ func TestLiveViewFailsAlone(t *testing.T) {
 		})
 	}
 }
+
+// brokenClock cannot tell the time.
+type brokenClock struct{ clock.System }
+
+func (brokenClock) Now() time.Time { panic("no time") }

@@ -207,15 +207,7 @@ func (v *liveView) draw(last bool) error {
 		v.console.Take()
 	}
 	width, height := v.console.Size()
-	v.mu.Lock()
-	if last {
-		v.state.screen = overview
-		v.state.keys = false
-	}
-	v.state.paused, v.state.hosts, v.state.activity = v.control.Paused(), v.control.Hosts(), v.control.Activity()
-	text := v.state.Render(v.clk.Now(), width, height, v.colour)
-	v.mu.Unlock()
-	next := frame{text, width, height}
+	next := frame{v.render(width, height, last), width, height}
 	if next == v.last {
 		return nil
 	}
@@ -224,6 +216,19 @@ func (v *liveView) draw(last bool) error {
 	}
 	v.last = next
 	return nil
+}
+
+// render is what a frame shows. The lock is free again also after a panic, so that the crawl
+// goes on without a view.
+func (v *liveView) render(width, height int, last bool) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if last {
+		v.state.screen = overview
+		v.state.keys = false
+	}
+	v.state.paused, v.state.hosts, v.state.activity = v.control.Paused(), v.control.Hosts(), v.control.Activity()
+	return v.state.Render(v.clk.Now(), width, height, v.colour)
 }
 
 // press does what a key is for.

@@ -115,8 +115,12 @@ func passedList(f Filter) string {
 	if f.Only != nil {
 		return ""
 	}
-	f.From, f.N = 0, 0
-	return fmt.Sprintf("%+v", f)
+	most := 1.0
+	if f.Most != nil {
+		most = *f.Most
+	}
+	f.From, f.N, f.Most = 0, 0, nil
+	return fmt.Sprintf("%+v %v", f, most)
 }
 
 // before returns the page before the first one that a filter wants, if it is known.

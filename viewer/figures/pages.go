@@ -3,6 +3,7 @@ package figures
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -48,9 +49,9 @@ type Filter struct {
 	Host     web.Host
 	Language string
 	MIME     string
-	Verdict  string  // "relevant", "other", or "left-out": no harvest for a reason; "" = all
-	Least    float64 // relevance from
-	Most     float64 // relevance up to; 0 = 1
+	Verdict  string   // "relevant", "other", or "left-out": no harvest for a reason; "" = all
+	Least    float64  // relevance from
+	Most     *float64 // relevance up to; nil = 1
 	Since    time.Time
 	Until    time.Time
 	Fold     bool    // of pages that repeat one another only the first that is wanted
@@ -218,15 +219,15 @@ type matcher struct {
 	words          []folded
 	host           uint32
 	mime, language uint16
-	none           bool  // no page can match
-	copied         int32 // the page of Filter.CopiesOf; -1 = of any
-	since, until   int64
+	none           bool     // no page can match
+	copied         int32    // the page of Filter.CopiesOf; -1 = of any
+	since, until   int64    // as page.at
 	holds          []uint16 // by page, how many of the words its texts hold; nil = to be looked at. Shape: [page]
 	wanted         []bool   // by page, whether it is; nil = to be looked at. Shape: [page]
 }
 
 func (c *Crawl) matcher(f Filter) *matcher {
-	m := &matcher{Crawl: c, Filter: f, host: noHost, copied: -1}
+	m := &matcher{Crawl: c, Filter: f, host: noHost, copied: -1, since: math.MinInt64, until: math.MaxInt64}
 	for _, word := range strings.Fields(f.Text) {
 		m.words = append(m.words, newFolded(word))
 	}
@@ -247,19 +248,30 @@ func (c *Crawl) matcher(f Filter) *matcher {
 		m.language, m.none = n, m.none || !ok
 	}
 	if !f.Since.IsZero() {
-		m.since = f.Since.UnixNano()
+		m.since = nanoseconds(f.Since)
 	}
 	if !f.Until.IsZero() {
-		m.until = f.Until.UnixNano()
+		m.until = nanoseconds(f.Until)
 	}
 	return m
+}
+
+// nanoseconds are those from 1970 to a moment; before 1678 and after 2262, as many as an int64 holds.
+func nanoseconds(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
 
 // all tells whether every page is wanted.
 func (m *matcher) all() bool {
 	f := m.Filter
 	return f.Only == nil && f.Text == "" && f.Host == "" && f.Language == "" && f.MIME == "" && f.Verdict == "" &&
-		f.Least == 0 && f.Most == 0 && f.Since.IsZero() && f.Until.IsZero() && f.CopiesOf.IsZero()
+		f.Least == 0 && f.Most == nil && f.Since.IsZero() && f.Until.IsZero() && f.CopiesOf.IsZero()
 }
 
 // is tells whether page i, from 0, is wanted.
@@ -287,9 +299,9 @@ func (m *matcher) matches(i int) bool {
 		m.mime != 0 && p.mime != m.mime,
 		m.language != 0 && p.language != m.language,
 		p.relevance < m.Least,
-		m.Most > 0 && p.relevance > m.Most,
-		m.since != 0 && p.at < m.since,
-		m.until != 0 && p.at > m.until,
+		m.Most != nil && p.relevance > *m.Most,
+		p.at < m.since,
+		p.at > m.until,
 		m.Verdict == "relevant" && !p.relevant,
 		m.Verdict == "other" && (p.relevant || p.leftOut()),
 		m.Verdict == "left-out" && !p.leftOut():

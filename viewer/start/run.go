@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -48,14 +49,36 @@ func moved(col collection.Collection) error {
 	return fmt.Errorf("%s does not hold the crawl any more: the folder was moved or removed. Put it back, or open it where it is", col.Dir())
 }
 
-// run makes a crawl and has it run.
+// notes tells lines to whoever is to be told them by now. What is made of a crawl keeps
+// the function that it was given, and lives longer than the request that begins the crawl.
+type notes struct {
+	mu sync.Mutex
+	to func(string)
+}
+
+func (n *notes) tell(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.to(line)
+}
+
+// turn has later lines told to another. The one before is told nothing once it returned.
+func (n *notes) turn(to func(string)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.to = to
+}
+
+// run makes a crawl and has it run. Until it runs m.Note is told what there is to know, and
+// from then on the Starter's.
 func (s *Starter) run(ctx context.Context, col collection.Collection, m *job.Maker, ended func(error)) error {
 	place := folder.Absent(col.Dir())
 	w, err := col.Lock()
 	if err != nil {
 		return Problems{{"folder", event.Line(err.Error())}}
 	}
-	m.Writer = w
+	told := &notes{to: m.Note}
+	m.Writer, m.Note = w, told.tell
 	c, err := m.Crawl(ctx)
 	if err != nil {
 		err = errors.Join(err, m.Close())
@@ -65,6 +88,7 @@ func (s *Starter) run(ctx context.Context, col collection.Collection, m *job.Mak
 		}
 		return problems(errors.Join(err, w.Close()))
 	}
+	told.turn(func(line string) { s.o.Note(col.Dir() + ": " + event.Line(line)) })
 	if s.o.Hear != nil {
 		earlier, now := s.o.Hear(col.Dir())
 		c.Listen, c.History = now, event.Heard(c.History, earlier)

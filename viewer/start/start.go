@@ -45,7 +45,7 @@ type Options struct {
 	Dir       string          // in which the folders of crawls are made
 	Folder    string          // the name of the next one, unless the person chooses another; "" = of its words
 	Documents parse.Documents // reads what is no HTML; nil = this process does
-	Note      func(string)    // is told what becomes of each crawl, in a line
+	Note      func(string)    // is told what becomes of each crawl, in a line; by several goroutines
 	// Hear returns what is called with the events of the earlier runs of the crawl in a
 	// folder, and with those of this run; nil = nobody hears them.
 	Hear func(dir string) (earlier, now func(event.Event))

@@ -118,14 +118,14 @@ func (c *Crawl) MakeIndex() error {
 	return nil
 }
 
-// wantsIndex tells whether the index is to be made now, and notes that it is.
+// wantsIndex tells whether the index is to be made now, and notes that this is begun.
 func (c *Crawl) wantsIndex() bool {
 	running := c.col.Running()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.search
 	switch {
-	case s.state.Closed != "", s.state.Making || s.failed && !s.asked || c.offset == 0:
+	case s.state.Closed != "", s.begun || s.failed && !s.asked || c.offset == 0, time.Now().Before(s.busy):
 		return false
 	case s.asked, s.when == Always && (running || !s.made):
 	case s.when == WithRoom && running:
@@ -135,15 +135,24 @@ func (c *Crawl) wantsIndex() bool {
 	default:
 		return false
 	}
-	s.asked, s.failed, s.whole, s.state.Making, s.state.Error = false, false, false, true, ""
-	c.tell()
+	s.begun, s.whole = true, false
 	return true
 }
 
-// makeIndex makes the index as long as the crawl runs.
+// indexBegun tells that the index is being made here.
+func (c *Crawl) indexBegun() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.search
+	s.asked, s.failed, s.state.Making, s.state.Error = false, false, true, ""
+	c.tell()
+}
+
+// makeIndex makes the index as long as the crawl runs, unless another process does.
 func (c *Crawl) makeIndex(ctx context.Context) {
 	b, err := index.NewBuilder(c.col, index.Dir(c.col), job.LinkParser(c.col, c.docs))
 	if err == nil {
+		c.indexBegun()
 		err = b.Follow(ctx, c.col.Running, func(p index.Progress) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -156,11 +165,16 @@ func (c *Crawl) makeIndex(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.search
-	s.state.Making, s.state.Indexed, s.state.Pages, s.made = false, 0, 0, true
+	s.begun = false
+	if errors.Is(err, index.ErrBusy) { // what there is of it can be searched, and nothing here has changed
+		s.busy = time.Now().Add(retryAfter)
+		return
+	}
+	s.state.Making, s.state.Indexed, s.state.Pages, s.asked, s.made = false, 0, 0, false, true
 	switch {
 	case err == nil:
 		s.again = time.Time{} // it is opened at once, although another one could not be
-	case ctx.Err() != nil || errors.Is(err, index.ErrBusy): // another process makes it
+	case ctx.Err() != nil:
 	case closed(err):
 		s.failed, s.state.Error = true, "the folder of the crawl cannot be written: "+event.Line(err.Error())
 	default:

@@ -16,8 +16,10 @@ type searcher struct {
 	reader *index.Reader // nil: there is none
 	state  IndexState
 	again  time.Time // when one that could not be opened is tried again
+	busy   time.Time // when one that another process was making is to be made here
 	when   Indexing
 	asked  bool // a person wants it made
+	begun  bool // makeIndex is at work
 	made   bool // it was made here once
 	whole  bool // it has had all pages since it is being made here
 	failed bool // the last attempt did
@@ -55,7 +57,7 @@ type Span struct {
 // all pages: until then titles find more than it does.
 func (c *Crawl) lookForIndex() {
 	c.mu.RLock()
-	open := c.search.reader != nil || c.search.state.Making && !c.search.whole
+	open := c.search.reader != nil || c.search.begun && !c.search.whole
 	again := c.search.again
 	c.mu.RUnlock()
 	if open || time.Now().Before(again) {
