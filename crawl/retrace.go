@@ -89,7 +89,8 @@ func (r *Retrace) Add(e event.Event, known bool) {
 			}
 		}
 	case event.Dropped:
-		if _, closed := r.step.closed[e.Host]; !closed && !known && e.Host != "" {
+		_, closed := r.step.closed[e.Host]
+		if !closed && !known && e.Host != "" && e.Reason != web.ReasonElsewhere { // whose crawl may be merged since
 			r.step.close(e.Host, e.Reason)
 		}
 		for _, u := range e.URLs {
