@@ -117,6 +117,27 @@ func TestMergedTakesHostsGivenAway(t *testing.T) {
 	}
 }
 
+// The run of a worker is in the merged log that of a crawl alone, whose budget is its own.
+func TestMergedIsAlone(t *testing.T) {
+	now := event.At{At: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+	from := workerFolder(t, 0, event.Started{At: now, Name: "bees", Pages: 100, Several: true},
+		event.Fetched{At: now, Visit: event.Visit{URL: address("late.html")}, Status: 200})
+	out := filepath.Join(t.TempDir(), "all")
+	if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var sum event.Summary
+	for e, err := range At(out).Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Add(e)
+	}
+	if sum.Several || sum.Budget != 100 || sum.Runs != 2 {
+		t.Errorf("one of several: %v; a budget of %d after %d runs", sum.Several, sum.Budget, sum.Runs)
+	}
+}
+
 // What a merge that died left makes way for the next one; what is of somebody else stays.
 func TestMergedBesideOther(t *testing.T) {
 	from := workerFolder(t, 0)
