@@ -73,7 +73,7 @@ func (r *Retrace) Add(e event.Event, known bool) {
 				r.step.count.Seeds++ // it waits beside the other
 			}
 		}
-		if moved := e.Reason == web.ReasonRedirect && e.Queued && e.Priority >= SeedPriority; moved && !known {
+		if seedMoved(&e) && !known {
 			r.step.fresh[stateMoved+strconv.Itoa(r.step.count.Moved)] = []byte(e.To.String())
 			r.step.count.Moved++
 		}
