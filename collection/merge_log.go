@@ -141,7 +141,7 @@ func (m *merge) start(s *source, e event.Started) error {
 	if m.running++; m.running > 1 {
 		return nil
 	}
-	e.Resumed = m.started
+	e.Resumed, e.Several = m.started, false
 	m.started, m.ended = true, false
 	return m.append(e)
 }

@@ -1,6 +1,8 @@
 package collection
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,15 +15,16 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// workerFolder is the folder of the only worker of a crawl, with events behind what is
-// acknowledged.
-func workerFolder(t *testing.T, behind ...event.Event) Collection {
+// workerFolder is the folder of the only worker of a crawl, after so many requests, 0 = all, with events behind
+// what is acknowledged.
+func workerFolder(t *testing.T, requests int, behind ...event.Event) Collection {
 	t.Helper()
 	c := At(filepath.Join(t.TempDir(), "worker"))
-	run(t, c.dir, 0, StoreOptions{})
+	run(t, c.dir, requests, StoreOptions{})
 	f, err := frontier.Open(c.FrontierDir(), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +56,7 @@ func workerFolder(t *testing.T, behind ...event.Event) Collection {
 // what it was.
 func TestMergedTailHasAct(t *testing.T) {
 	now := event.At{At: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
-	from := workerFolder(t,
+	from := workerFolder(t, 0,
 		event.Act{At: now, Number: 1, Do: event.Mute, Place: "wasps.test"},
 		event.Fetched{At: now, Visit: event.Visit{URL: address("late.html")}, Status: 200},
 	)
@@ -71,9 +74,73 @@ func TestMergedTailHasAct(t *testing.T) {
 	}
 }
 
+// A crawl that was merged takes links of hosts that its workers gave to each other, also one that a version merged
+// which closed them.
+func TestMergedTakesHostsGivenAway(t *testing.T) {
+	now := event.At{At: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+	host := address("").Host()
+	for _, closed := range []bool{false, true} {
+		from := workerFolder(t, 1,
+			event.Dropped{At: now, Reason: web.ReasonElsewhere, Host: host, Count: 1},
+			event.Fetched{At: now, Visit: event.Visit{URL: address("late.html")}, Status: 200},
+		)
+		out := filepath.Join(t.TempDir(), "all")
+		if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{Archive: store.Options{Prefix: "bees"}}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := frontier.Open(At(out).FrontierDir(), frontier.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := f.State(t.Context(), "crawl")
+		count := map[string]any{}
+		if err = errors.Join(err, json.Unmarshal(b, &count)); err != nil || count["closed"] != 0.0 {
+			t.Errorf("hosts are closed: %s, %v", b, err)
+		}
+		if closed {
+			count["closed"] = 1
+			if b, err = json.Marshal(count); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Commit(t.Context(), web.Turn{State: map[string][]byte{"crawl": b, "closed.0": []byte(string(host) + " elsewhere")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := &site{asked: map[string]int{}}
+		_, err = crawlSite(t, out, StoreOptions{}, nil, func(stop context.CancelFunc) crawl.Fetcher { s.stop = stop; return s })
+		if err != nil || s.asked["/wheels.html"] != 1 {
+			t.Errorf("closed before: %v: asked for %v, %v, and not for a page that was found after", closed, s.asked, err)
+		}
+	}
+}
+
+// The run of a worker is in the merged log that of a crawl alone, whose budget is its own.
+func TestMergedIsAlone(t *testing.T) {
+	now := event.At{At: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+	from := workerFolder(t, 0, event.Started{At: now, Name: "bees", Pages: 100, Several: true},
+		event.Fetched{At: now, Visit: event.Visit{URL: address("late.html")}, Status: 200})
+	out := filepath.Join(t.TempDir(), "all")
+	if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var sum event.Summary
+	for e, err := range At(out).Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Add(e)
+	}
+	if sum.Several || sum.Budget != 100 || sum.Runs != 2 {
+		t.Errorf("one of several: %v; a budget of %d after %d runs", sum.Several, sum.Budget, sum.Runs)
+	}
+}
+
 // What a merge that died left makes way for the next one; what is of somebody else stays.
 func TestMergedBesideOther(t *testing.T) {
-	from := workerFolder(t)
+	from := workerFolder(t, 0)
 	for _, c := range []struct {
 		name   string
 		files  []string

@@ -20,22 +20,52 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// archiveFiles are the files of the archive, in their order.
+// archiveFiles are the files of the archive, in their order. WARC files that somebody put beside them are not.
 func (c Collection) archiveFiles() (files []archiveFile, err error) {
 	list, err := store.Numbered(c.ArchiveDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+	by := map[string][]archiveFile{}
+	own := ""
 	for _, f := range list {
-		files = append(files, archiveFile{f.Path, f.Number, f.Size})
+		prefix, _, _ := store.NumberOf(filepath.Base(f.Path))
+		by[prefix] = append(by[prefix], archiveFile{f.Path, f.Number, f.Size})
+		if own == "" || len(by[prefix]) > len(by[own]) {
+			own = prefix
+		}
 	}
-	return files, err
+	if len(by) > 1 {
+		if named := store.PrefixOf(c.nameInLog()); by[named] != nil {
+			own = named
+		}
+	}
+	return by[own], err
+}
+
+// nameInLog is the name of the crawl, by the first line of its log; "" where that cannot be read.
+func (c Collection) nameInLog() string {
+	for e := range c.wholeLines() {
+		s, _ := e.Event.(event.Started)
+		return s.Name
+	}
+	return ""
+}
+
+// upTo leaves out files whose numbers are too high to be of an archive whose last turn ended in file mark: somebody
+// put them there.
+func upTo(mark int, files []archiveFile) []archiveFile {
+	most := mark + len(files)
+	return slices.DeleteFunc(files, func(f archiveFile) bool { return f.number > most })
 }
 
 // readArchive reads all of the archive, and makes the events that the log lacks.
 func (r *repair) readArchive() (err error) {
 	if r.files, err = r.w.archiveFiles(); err != nil {
 		return err
+	}
+	if m := r.archiveMark; m.known {
+		r.files = upTo(m.number, r.files)
 	}
 	made, err := event.Open(r.madeLog(), nil)
 	if err != nil {

@@ -112,6 +112,32 @@ func TestRepairInterrupted(t *testing.T) {
 	}
 }
 
+// A WARC file that somebody put beside those of the archive is none of it: whole is whole, and nobody touches it.
+func TestForeignFileInArchive(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "c")
+	run(t, dir, 0, StoreOptions{})
+	for _, name := range []string{"zoo-00000.warc.gz", "site-20240101.warc.gz", "bees-20240101.warc.gz"} {
+		own := copyOf(t, dir)
+		foreign := filepath.Join(own, "archive", name)
+		if err := os.WriteFile(foreign, []byte("of another tool"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		v, err := At(own).Verify(t.Context(), nil)
+		if err != nil || !v.Whole || v.Archive.Files != 1 {
+			t.Errorf("%s: of %d files: %v, %v", name, v.Archive.Files, v.Damage, err)
+		}
+		w := opened(t, own)
+		r, err := w.Repair(t.Context(), RepairOptions{})
+		if err = errors.Join(err, w.Close()); err != nil || !r.Whole {
+			t.Errorf("%s: repaired: %v, %v", name, r.Lines(), err)
+		}
+		if b, err := os.ReadFile(foreign); err != nil || string(b) != "of another tool" {
+			t.Errorf("%s was changed: %v", name, err)
+		}
+	}
+}
+
 // Folders that earlier versions made are read, verified, and gone on with; where
 // they lost turns, that is noticed and repaired.
 func TestEarlierVersions(t *testing.T) {

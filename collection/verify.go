@@ -217,6 +217,9 @@ func (v *verification) verifyArchive() error {
 	if err != nil {
 		return err
 	}
+	if v.archiveFile >= 0 {
+		files = upTo(v.archiveFile, files)
+	}
 	var done, total int64
 	has := map[int]archiveFile{}
 	last := v.archiveFile

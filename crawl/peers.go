@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -316,6 +317,29 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 	return out, nil
 }
 
+// leaveSeeds counts no longer the seeds, or what they moved to, that wait for hosts which are another worker's from
+// here on.
+func (s *Step) leaveSeeds(seeds []web.URL, left func(web.Host) bool, preview Preview) error {
+	var found []web.Candidate
+	asked := make(map[web.URL]bool)
+	for _, u := range slices.Concat(seeds, s.moved) {
+		if !asked[u] && left(u.Host()) {
+			asked[u] = true
+			found = append(found, web.Candidate{URL: u, Kind: web.LinkSeed, Priority: 3 * SeedPriority}) // so that the preview tells whether it waits
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	admissions, err := preview(found)
+	for _, a := range admissions {
+		if a == web.Raised {
+			s.count.Seeds--
+		}
+	}
+	return err
+}
+
 // reportedLinks are the links that the events of a turn report so far: one to which several
 // pages link is reported once.
 type reportedLinks struct {
@@ -406,6 +430,11 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	if m.Empty() {
 		return nil
 	}
+	if m.Left != nil {
+		if err := d.step.leaveSeeds(d.Seeds, m.Left, d.preview(ctx)); err != nil {
+			return err
+		}
+	}
 	out, err := d.step.Receive(now, m, d.preview(ctx))
 	if err != nil {
 		return err
@@ -452,11 +481,17 @@ func Recount(state func(name string) ([]byte, error), events iter.Seq2[event.Eve
 	if err := json.Unmarshal(b, &p); err != nil {
 		return nil, fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
 	}
+	states := make(map[string][]byte)
 	for e, err := range events {
 		if err != nil {
 			return nil, err
 		}
 		switch e := e.(type) {
+		case event.Failed:
+			if seedMoved(&e) {
+				states[stateMoved+strconv.Itoa(p.Moved)] = []byte(e.To.String())
+				p.Moved++
+			}
 		case event.Fetched:
 			p.Pages++
 			p.Forecast.Add(e.Relevant)
@@ -469,8 +504,8 @@ func Recount(state func(name string) ([]byte, error), events iter.Seq2[event.Eve
 			}
 		}
 	}
-	if b, err = json.Marshal(p); err != nil {
+	if states[stateCrawl], err = json.Marshal(p); err != nil {
 		return nil, err
 	}
-	return map[string][]byte{stateCrawl: b}, nil
+	return states, nil
 }

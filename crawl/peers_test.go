@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -264,6 +266,66 @@ func TestMovedSeedsAreTold(t *testing.T) {
 	}
 	if r := third.policy.Scope.check(addressOf(t, "www.new.example/x")); r != "" {
 		t.Errorf("a page beside the seed that moved is left out by a third worker: %s", r)
+	}
+}
+
+// A turn that is redone knows where a seed moved to.
+func TestRecountKnowsMovedSeeds(t *testing.T) {
+	state := func(name string) ([]byte, error) { return []byte(`{"pages":3,"moved":1}`), nil }
+	moved := event.Failed{Visit: event.Visit{URL: addressOf(t, "a.example/"), Priority: SeedPriority}, Reason: web.ReasonRedirect, To: addressOf(t, "new.example/"), Queued: true}
+	link := moved
+	link.Priority = 0.5
+	counted, err := Recount(state, func(yield func(event.Event, error) bool) { _ = yield(moved, nil) && yield(link, nil) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p progress
+	if err := json.Unmarshal(counted[stateCrawl], &p); err != nil || p.Moved != 2 || p.Pages != 3 {
+		t.Errorf("counted %+v, %v", p, err)
+	}
+	mustEqual(t, "where it moved", string(counted[stateMoved+"1"]), "http://new.example/")
+}
+
+// givingAway is a worker that gives hosts to another, one a mail.
+type givingAway struct {
+	ownHosts
+	left []web.Host
+}
+
+func (g *givingAway) Receive(context.Context) (m Mail, err error) {
+	host := g.left[0]
+	g.left = g.left[1:]
+	return Mail{Left: func(h web.Host) bool { return h == host }}, nil
+}
+
+func (*givingAway) Send(context.Context, Mail, *web.Turn) error { return nil }
+func (*givingAway) Tell(time.Time, bool, func() Standing)       {}
+func (*givingAway) Others() (sum Standing, version int)         { return Standing{}, 0 }
+
+// A worker waits for no seed of a host that it gave away: what is out of its scope is out for good then.
+func TestSeedsThatAreGivenAway(t *testing.T) {
+	peers := &givingAway{ownHosts{hosts: []web.Host{"a.example", "b.example"}}, []web.Host{"b.example", "a.example"}}
+	seeds := []web.URL{addressOf(t, "a.example/"), addressOf(t, "b.example/"), addressOf(t, "b.example/done")}
+	c := &Crawl{Seeds: seeds, Frontier: frontier.NewMemory(frontier.Options{}), Scorer: &studentScorer{}, Policy: Policy{Scope: Scope{Reach: ReachDomain}}, Peers: peers}
+	d, now := c.newDriver(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	d.step.join(peers)
+	out, err := d.step.Start(now, seeds, d.preview(t.Context()))
+	if err == nil {
+		d.step.count.Seeds-- // of one that is fetched
+		out.Turn.Done = append(out.Turn.Done, seeds[2])
+		err = d.settle(t.Context(), now, nil, out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []int{1, 0} {
+		if err := d.receive(t.Context(), now); err != nil || d.step.count.Seeds != left {
+			t.Errorf("%d seeds are to come, not %d: %v", d.step.count.Seeds, left, err)
+		}
+	}
+	outside := web.Candidate{URL: addressOf(t, "c.example/")}
+	if why, forGood := d.step.refuse(&outside); why != web.ReasonScope || !forGood {
+		t.Errorf("a link out of the scope: %q, for good: %v", why, forGood)
 	}
 }
 

@@ -68,6 +68,11 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	return Outcome{Turn: turn, Event: e}, nil
 }
 
+// seedMoved tells whether a failure is a redirect of a seed that was followed: where it led is in the scope.
+func seedMoved(e *event.Failed) bool {
+	return e.Reason == web.ReasonRedirect && e.Queued && e.Priority >= SeedPriority
+}
+
 // extend takes where a seed moved to into the scope, and tells whether that is new.
 func (s *Step) extend(to web.URL) bool {
 	if !s.policy.Scope.extend(to) {

@@ -73,7 +73,7 @@ func (r *Retrace) Add(e event.Event, known bool) {
 				r.step.count.Seeds++ // it waits beside the other
 			}
 		}
-		if moved := e.Reason == web.ReasonRedirect && e.Queued && e.Priority >= SeedPriority; moved && !known {
+		if seedMoved(&e) && !known {
 			r.step.fresh[stateMoved+strconv.Itoa(r.step.count.Moved)] = []byte(e.To.String())
 			r.step.count.Moved++
 		}
@@ -89,7 +89,8 @@ func (r *Retrace) Add(e event.Event, known bool) {
 			}
 		}
 	case event.Dropped:
-		if _, closed := r.step.closed[e.Host]; !closed && !known && e.Host != "" {
+		_, closed := r.step.closed[e.Host]
+		if !closed && !known && e.Host != "" && e.Reason != web.ReasonElsewhere { // whose crawl may be merged since
 			r.step.close(e.Host, e.Reason)
 		}
 		for _, u := range e.URLs {

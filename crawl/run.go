@@ -300,7 +300,7 @@ func (d *driver) open(ctx context.Context) error {
 	started := event.Started{
 		At: event.At{At: now}, Name: d.Name, Scorer: d.ScorerName, Judge: d.JudgeName,
 		Threshold: d.Threshold, Pages: d.Policy.Pages, Limit: d.Policy.Time,
-		Workers: d.Workers, Resumed: begun != nil, Settings: d.Settings,
+		Workers: d.Workers, Several: d.Peers != nil, Resumed: begun != nil, Settings: d.Settings,
 	}
 	d.step.words = d.Keywords
 	if d.Acts != nil {

@@ -93,7 +93,9 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 			if !ok {
 				return errors.New("it names no reason")
 			}
-			s.closed[web.Host(host)] = web.Reason(why)
+			if web.Reason(why) != web.ReasonElsewhere { // as merges and repairs of earlier versions stored it
+				s.closed[web.Host(host)] = web.Reason(why)
+			}
 			return nil
 		}))
 	}

@@ -39,6 +39,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optInt("budget_pages", int64(e.Pages))
 		o.optInt("budget_ns", int64(e.Limit))
 		o.int("workers", int64(e.Workers))
+		o.flag("several", e.Several)
 		o.float("threshold", e.Threshold)
 		o.texts("settings", e.Settings)
 	case Changed:

@@ -37,6 +37,7 @@ type Started struct {
 	Pages   int           `json:"budget_pages,omitempty"` // 0 = no limit
 	Limit   time.Duration `json:"budget_ns,omitempty"`    // 0 = no limit
 	Workers int           `json:"workers"`
+	Several bool          `json:"several,omitempty"` // the run is that of one of several workers of a crawl
 	// Threshold is the judge's: a page at or above it is relevant.
 	Threshold float64 `json:"threshold"`
 	// Settings is what the crawl was told, by path of the setting. It is in the

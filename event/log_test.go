@@ -77,7 +77,7 @@ func drawEvent(t *rapid.T) Event {
 	switch rapid.IntRange(0, 13).Draw(t, "kind") {
 	case 0:
 		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
-			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold"),
+			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), yes.Draw(t, "several"), float.Draw(t, "threshold"),
 			rapid.MapOfN(rapid.StringMatching(`[a-z]{1,4}\.[a-z]{1,4}`), text, 0, 3).Draw(t, "settings")}
 	case 9:
 		return Changed{at(), text.Draw(t, "setting"), text.Draw(t, "old"), text.Draw(t, "new")}

@@ -113,7 +113,7 @@ func (s *Summary) Add(e Event) {
 		s.Runs++
 		s.How, s.between, s.Next, s.Until = "", false, time.Time{}, time.Time{}
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
-		s.Budget, s.Limit, s.Workers = started.Pages, started.Limit, started.Workers
+		s.Budget, s.Limit, s.Workers, s.Several = started.Pages, started.Limit, started.Workers, started.Several
 	}
 	if s.First.IsZero() {
 		s.First = t
@@ -132,7 +132,6 @@ func (s *Summary) Add(e Event) {
 		s.found(e.Queued)
 		s.skipped(e.Skipped)
 	case Received:
-		s.Several = true
 		s.found(e.Queued)
 		s.skipped(e.Skipped)
 	case Fetched:

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -515,21 +514,7 @@ func (m *Maker) jobFile() ([]byte, error) {
 
 // ArchiveOptions are those of the archive of a crawl with this job.
 func (j *Job) ArchiveOptions() store.Options {
-	return store.Options{Prefix: filePrefix(j.Name), Software: "waggle/" + Version, Operator: j.Contact, Job: j.Name, Robots: "obey"}
-}
-
-// filePrefix makes the beginning of file names of a crawl's name.
-func filePrefix(name string) string {
-	s := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '-'
-	}, name)
-	if s = strings.Trim(s, "-"); len(s) > 60 {
-		return s[:59] + "…"
-	}
-	return s
+	return store.Options{Prefix: store.PrefixOf(j.Name), Software: "waggle/" + Version, Operator: j.Contact, Job: j.Name, Robots: "obey"}
 }
 
 // policy is what the job allows. The patterns were checked.

@@ -241,7 +241,7 @@ func (rep *Report) check(rec *Record) {
 	}
 	isHTTP := strings.HasPrefix(strings.ReplaceAll(strings.ToLower(rec.Get("Content-Type")), " ", ""), "application/http")
 	br := bufio.NewReader(rec.Block)
-	head, chunked := isHTTP, false
+	head, start, chunked := isHTTP, true, false
 	buf := make([]byte, 32<<10)
 	for head && payload != nil {
 		line, err := br.ReadSlice('\n')
@@ -249,11 +249,12 @@ func (rep *Report) check(rec *Record) {
 		if err != nil && err != bufio.ErrBufferFull {
 			break
 		}
-		name, _, _ := bytes.Cut(line, []byte(":"))
-		chunked = chunked || strings.EqualFold(string(name), "Transfer-Encoding")
-		if len(bytes.TrimRight(line, "\r\n")) == 0 {
-			head = false
+		if start { // of a line: what follows a full buffer may be its line end alone
+			name, _, _ := bytes.Cut(line, []byte(":"))
+			chunked = chunked || strings.EqualFold(string(name), "Transfer-Encoding")
+			head = len(bytes.TrimRight(line, "\r\n")) > 0
 		}
+		start = err == nil
 	}
 	for {
 		n, err := br.Read(buf)

@@ -267,6 +267,28 @@ func TestVerifyFindsChange(t *testing.T) {
 	}
 }
 
+// A line of a head may be longer than what is read of it at once: its end alone is no empty line.
+func TestVerifyLongHeadLines(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{})
+	var mark []byte
+	for _, around := range []int{4096, 8192} {
+		for size := around - 2; size <= around+2; size++ {
+			x := pageExchange(t, fmt.Sprintf("https://example.org/%d", size), "<p>Hello")
+			x.Response.Head = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nX: %s\r\nContent-Type: text/html", strings.Repeat("x", size-len("X: ")))
+			mark = appendTo(t, a, encode(t, a, x))
+		}
+	}
+	if rep, err := Verify(nil, paths(t, dir)...); err != nil || !rep.OK() {
+		t.Errorf("%v, %v", rep.Damaged, err)
+	}
+	o, err := Open(dir, Options{Mark: mark})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+}
+
 func TestCDXJ(t *testing.T) {
 	dir := t.TempDir()
 	a := newArchive(t, dir, Options{})

@@ -40,6 +40,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -178,9 +179,7 @@ type archiveFile struct {
 }
 
 func prepare(dir string, o Options) (*Archive, []archiveFile, error) {
-	if o.Prefix == "" {
-		o.Prefix = "waggle"
-	}
+	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
 	if strings.ContainsAny(o.Prefix, `/\`) {
 		return nil, nil, fmt.Errorf("archive %s: prefix %q holds a path separator", dir, o.Prefix)
 	}
@@ -493,6 +492,9 @@ func Paths(dir string) ([]string, error) {
 	return paths, nil
 }
 
+// defaultPrefix is that of the archive of a crawl without a name.
+const defaultPrefix = "waggle"
+
 // NumberedFile is a file of an archive.
 type NumberedFile struct {
 	Path    string
@@ -513,7 +515,21 @@ func NumberOf(name string) (prefix string, n int, ok bool) {
 	return m[1], n, err == nil
 }
 
-// Numbered lists the files of an archive in a folder, whatever its prefix, by name.
+// PrefixOf makes of a crawl's name what the files of its archive begin with, see Options.Prefix.
+func PrefixOf(name string) string {
+	s := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+	if s = strings.Trim(s, "-"); len(s) > 60 {
+		return s[:59] + "…"
+	}
+	return cmp.Or(s, defaultPrefix)
+}
+
+// Numbered lists the files in a folder that are named as those of archives are, whatever their prefixes, by name.
 func Numbered(dir string) (files []NumberedFile, err error) {
 	paths, err := Paths(dir)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 //
 // By profile, most of what joining costs is sockets, acknowledgements and the client of the engine, a part for each
 // message, whatever is in it (docs/results/many-machines.md). The links of one page go to six shards or more. So the
-// record of a page (done/N) holds all links that it found, in one message with the page. Those to shards of others are
+// record of a page (done/N) holds the links that it found, in one message with the page. Those to shards of others are
 // told to all workers, those of many pages in one message, and each takes in what is of its shards. They are
 // copied to links/M later, as those to shards held here are, many in one message for each M:
 //
@@ -55,13 +55,14 @@ type outbox struct {
 	asked   bool      // somebody has missed what was told
 }
 
-// sizeOf is about how many bytes a link has in a record.
+// sizeOf is about how many bytes a link has in a record, and no fewer: where it was found is written anew for each
+// that was found elsewhere than the one before it.
 func sizeOf(c *web.Candidate) int {
-	return len(c.URL.String()) + len(c.Features) + len(c.Memory) + 64
+	return len(c.URL.String()) + len(c.From.String()) + len(c.Features) + len(c.Memory) + 64
 }
 
-// away puts links to other shards into the record of their page, and those for which it has no room into
-// their logs at once. It returns those in the record.
+// away puts links to other shards into the record of their page, and those for which it has no room, be they to the
+// shard of the page or to others, into their logs at once. It returns those to other shards that are in the record.
 func (w *Worker) away(r *doneRecord, others, own []web.Candidate) (o, p []web.Candidate, err error) {
 	room := mostBytes
 	var now []web.Candidate
@@ -71,13 +72,12 @@ func (w *Worker) away(r *doneRecord, others, own []web.Candidate) (o, p []web.Ca
 			room -= sizeOf(&links[n])
 			n++
 		}
-		r.away, now = append(r.away, links[:n]...), append(now, links[n:]...)
+		now = append(now, links[n:]...)
 		return links[:n]
 	}
-	for i := range r.links {
-		room -= sizeOf(&r.links[i])
-	}
+	r.links = fit(r.links)
 	o, p = fit(others), fit(own)
+	r.away = slices.Concat(o, p)
 	_, err = w.post(linkDrafts(linkRecord{after: w.moved, session: w.self.Session}, now, w.routes.of))
 	return o, p, err
 }

@@ -3,9 +3,11 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +57,45 @@ func done(t *testing.T, w *Worker, name string, others ...web.Candidate) (found 
 		Done: []web.URL{page(t, 0, "0")}, Add: []web.Candidate{{URL: found, Priority: 1}},
 		State: map[string][]byte{crawl.StateArchive: []byte("11"), crawl.StateEvents: []byte("21")},
 	})
+}
+
+// Of a page with more links to its own shard than a record has room for, the rest is in the log of their shard.
+func TestManyLinksToTheSameShard(t *testing.T) {
+	m := engine.NewMemory()
+	w := open(t, m, killedWorker(t, m))
+	defer w.Close("")
+	if _, err := w.Frontier().Lease(t.Context(), time.Now(), 10, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	const most = 6000
+	turn := web.Turn{Done: []web.URL{page(t, 0, "0")}, State: map[string][]byte{}}
+	for i := range most {
+		turn.Add = append(turn.Add, web.Candidate{URL: page(t, 0, fmt.Sprint(i, strings.Repeat("x", 150))), Kind: web.LinkA, Priority: 1})
+	}
+	if err := w.Send(t.Context(), crawl.Mail{}, &turn); err != nil {
+		t.Fatal(err)
+	}
+	end, err := m.End(t.Context(), logDone(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := readDoneRecord(end.Data, true)
+	if err != nil || len(r.done) != 1 {
+		t.Fatalf("the record of the page has %d: %v", len(r.done), err)
+	}
+	var got []string
+	for _, c := range r.links {
+		got = append(got, c.URL.String())
+	}
+	got = append(got, linksTo(t, m, 0)...)
+	for i := range turn.Add {
+		if u := turn.Add[i].URL.String(); i >= len(got) || got[i] != u {
+			t.Fatalf("%d links are in the logs, of %d; no %d is not %s", len(got), most, i, u)
+		}
+	}
+	if len(r.links) == 0 || len(got) != most {
+		t.Errorf("%d links are with the page, %d in all", len(r.links), len(got))
+	}
 }
 
 // A link to another shard that a worker holds is in the record of its page, and nowhere else while the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,6 +137,27 @@ func TestRecords(t *testing.T) {
 			t.Fatalf("%d of %d links", n, len(links))
 		}
 	})
+}
+
+// An engine takes every record of links, however long the addresses where they were found are.
+func TestRecordsOfLinksFit(t *testing.T) {
+	var links []web.Candidate
+	for i := range mostLinks {
+		from, err := web.Parse(fmt.Sprintf("http://s.example/%d?%s", i, strings.Repeat("x", 1900)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, web.Candidate{URL: page(t, i%testShards, fmt.Sprint(i)), From: from, Kind: web.LinkA})
+	}
+	for i, b := range linkRecords(linkRecord{session: "w"}, links) {
+		if len(b) > engine.MaxRecord {
+			t.Errorf("record %d has %d bytes", i, len(b))
+		}
+	}
+	told := announcement{session: "w", links: sections(links[:fitting(links)], newRoutes(testShards).of)}
+	if n := len(told.encode()); n > engine.MaxRecord {
+		t.Errorf("what is told at once has %d bytes", n)
+	}
 }
 
 // Whatever stands in a log is read or refused, and takes no more memory than a small

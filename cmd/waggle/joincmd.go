@@ -395,9 +395,6 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func(*job.Job
 	how, sum, err = crawlAndShow(w.Context(), m, c.place, func(j *job.Job) view.View {
 		return goingOn{show(j), func() bool { return errors.Is(w.Failed(), worker.ErrOver) && ctx.Err() == nil }}
 	})
-	if sum != nil {
-		sum.Several = true // also where nothing came from others
-	}
 	if w.HadEnough() {
 		c.WorkersMin = 0 // in a session that follows
 	}

@@ -61,6 +61,13 @@ func TestWatch(t *testing.T) {
 			events: []event.Event{start(0, 0, 0), page(1, false), end(2)},
 			want:   []string{"ended 2s pages 1 relevant 0 BudgetSpent"},
 		},
+		"an undone mute brings links": {
+			events: []event.Event{start(0, 4, 0), page(1, false), event.Received{At: at(2)}, page(3, false)},
+			want:   []string{"half-budget 3s pages 2 relevant 0"},
+		},
+		"one of several workers: the budget is that of all": {
+			events: []event.Event{event.Started{At: at(0), Pages: 4, Several: true}, page(1, false), page(2, false), page(3, false)},
+		},
 		"goes on: what is over is not told again": {
 			past:   []event.Event{start(0, 4, 0), page(1, true), page(2, true), page(3, false)},
 			events: []event.Event{start(10, 4, 0), page(11, true), end(12)},

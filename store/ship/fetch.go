@@ -174,7 +174,7 @@ func (s *Store) compare(ctx context.Context, f *fetched) (err error) {
 	if err == nil && info.Size() == f.size {
 		sum, err = sumFile(f.to)
 	}
-	if err == nil && sum != f.sum {
+	if err == nil && (info.Size() != f.size || sum != f.sum) {
 		err = fmt.Errorf("%s is there and is not what was shipped: fetch into another folder", f.to)
 	}
 	return err

@@ -408,6 +408,12 @@ func TestFetch(t *testing.T) {
 	if err := fetch(s.Place(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not what was shipped") {
 		t.Errorf("of another file: %v", err)
 	}
+	for _, body := range [][]byte{nil, []byte("without a sum")} { // which is that of the file before it
+		p.shop.Set(name+"/archive/bees-00000.warc.gz", body)
+	}
+	if err := fetch(s.Place(), out); err == nil || !strings.Contains(err.Error(), "is not what was shipped") {
+		t.Errorf("where a file of another size has no sum at the store: %v", err)
+	}
 	if err := fetch("s3://pages/crawls", t.TempDir()); err == nil || !strings.Contains(err.Error(), "waggle ship list") {
 		t.Errorf("above it: %v", err)
 	}

@@ -84,6 +84,9 @@ type Engine struct {
 
 var _ engine.Engine = (*Engine)(nil)
 
+// mostMessage is how many bytes a message has at most: a record, and the lines of its header.
+const mostMessage = engine.MaxRecord + 4<<10
+
 // Open connects to the engine and makes what the crawl needs there, unless it is there.
 // It waits for servers that do not answer, until ctx ends.
 func Open(ctx context.Context, o Options) (*Engine, error) {
@@ -98,6 +101,11 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{crawl: o.Crawl, subjects: "$KV." + bucket(o.Crawl) + ".", viewing: make(chan struct{}, 1)}
 	if err := e.connect(ctx, o); err != nil {
 		return nil, err
+	}
+	// A message that is too large is refused before it is sent, and would be sent again for ever.
+	if most := e.conn.MaxPayload(); most < mostMessage {
+		e.conn.Close()
+		return nil, fmt.Errorf("the engine at %s takes messages of %d bytes at most, and workers send up to %d: set max_payload of its configuration to that or more, or take it out", o.place(), most, mostMessage)
 	}
 	if err := e.prepare(ctx, o.Existing, cmp.Or(o.Forget, engine.BriefFor)); err != nil {
 		e.conn.Close()

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
@@ -72,6 +75,31 @@ func TestExisting(t *testing.T) {
 	defer e.Close()
 	if err := look(); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A server that takes only messages smaller than records may be is refused, with what helps.
+func TestSmallMessages(t *testing.T) {
+	for most, ok := range map[int]bool{64 << 10: false, engine.MaxRecord: false, 1 << 20: true} {
+		config := filepath.Join(t.TempDir(), "nats.conf")
+		if err := os.WriteFile(config, fmt.Appendf(nil, "listen: 127.0.0.1:-1\nmax_payload: %d\n", most), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Config: config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := jetstream.Open(t.Context(), jetstream.Options{Server: server, Crawl: "bees"})
+		if err == nil {
+			_, err = e.Append(t.Context(), engine.Draft{Log: "log", Data: make([]byte, engine.MaxRecord)})
+			err = errors.Join(err, e.Close())
+		}
+		if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "max_payload") {
+			t.Errorf("messages of at most %d bytes: %v", most, err)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
