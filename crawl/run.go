@@ -147,6 +147,7 @@ type driver struct {
 	outage     bool      // the time spent is without that of the outage
 	stuck      time.Time // since when nothing happens, see checkHang
 	rounds     int       // since then
+	entered    int       // of step.moved: those whose pages of Again.Due are in the frontier
 	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
 	// Of other workers: the sum of their standings, and its version; and how many pages came
@@ -496,6 +497,9 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 		return "", false, err
 	}
 	if err := d.receive(ctx, now); err != nil {
+		return "", false, err
+	}
+	if err := d.enterMoved(ctx, now); err != nil {
 		return "", false, err
 	}
 	how, over := d.over(now)
