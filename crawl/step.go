@@ -303,11 +303,7 @@ func (s *Step) Resume(seeds []web.URL) {
 // known by now what they mean, in order: each is for Arrive. A failure without any response is
 // set aside until then; see network.
 func (s *Step) Resolve(now time.Time, a Arrival) (ready []Arrival, said []event.Event) {
-	wait := s.policy.Delay
-	if a.Response != nil {
-		wait = max(wait, a.Response.CrawlDelay)
-	}
-	return s.net.resolve(now, a, wait)
+	return s.net.resolve(now, a, s.rest(a.Response))
 }
 
 // Outage tells whether the network is down, and since when.
@@ -515,14 +511,19 @@ func saidBySite(now time.Time, f *web.SiteFile) []event.Event {
 
 // due is the earliest moment of the next request to a host that answered r.
 func (s *Step) due(now time.Time, r *web.Response) time.Time {
-	wait := s.policy.Delay
-	if r != nil {
-		wait = max(wait, r.CrawlDelay, min(r.RetryAfter, mostRetryAfter))
-	}
+	wait := s.rest(r)
 	if wait == 0 {
 		return time.Time{}
 	}
 	return now.Add(wait)
+}
+
+// rest is how long a host that answered r is left alone; r is nil where there is no response.
+func (s *Step) rest(r *web.Response) time.Duration {
+	if r == nil {
+		return s.policy.Delay
+	}
+	return max(s.policy.Delay, r.CrawlDelay, min(r.RetryAfter, mostRetryAfter))
 }
 
 // Dropped turns a receipt into events.
