@@ -563,6 +563,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // clip cuts s to at most n bytes, between runes.
 func clip(s string, n int) string {
 	if len(s) <= n {
