@@ -319,7 +319,6 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	if a.Lease.Priority >= SeedPriority {
 		s.count.Seeds-- // unless it is tried again, or moved
 	}
-	delete(s.leads.tried, a.Lease.URL)
 	switch {
 	case a.Page != nil:
 		out, err = s.page(now, &a, preview)
@@ -338,6 +337,7 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	}
 	if f, ok := out.Event.(event.Failed); !ok || !f.Retry {
 		s.visited(a.Lease.URL)
+		delete(s.leads.tried, a.Lease.URL)
 	}
 	if h := out.Turn.Hosts; len(h) > 0 {
 		out.Also = append(out.Also, hostUp(now, &a.Lease.Host, &h[0])...)
