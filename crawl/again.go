@@ -30,19 +30,37 @@ const againBatch = 2000
 // enterKnown adds to the frontier the pages of earlier rounds that are not in it yet: a run
 // may have been killed before it had added all.
 func (d *driver) enterKnown(ctx context.Context, now time.Time) error {
-	take := func(out Outcome, err error) error {
-		if err != nil || out.Event == nil {
-			return err
-		}
-		return d.settle(ctx, now, nil, out)
+	if err := d.enterAll(ctx, now, d.Again.Due, d.step.enterKnown); err != nil {
+		return err
 	}
-	for due := range slices.Chunk(d.Again.Due, againBatch) {
-		if err := take(d.step.enterKnown(now, due, d.preview(ctx))); err != nil {
-			return err
-		}
+	d.entered = len(d.step.moved)
+	return d.enterAll(ctx, now, d.Again.Left, d.step.leaveKnown)
+}
+
+// enterMoved adds those of Again.Due that came into the scope since enterKnown, as a seed
+// redirected to their host or domain.
+func (d *driver) enterMoved(ctx context.Context, now time.Time) error {
+	moved := d.step.moved[d.entered:]
+	if len(moved) == 0 || len(d.Again.Due) == 0 {
+		return nil
 	}
-	for left := range slices.Chunk(d.Again.Left, againBatch) {
-		if err := take(d.step.leaveKnown(now, left, d.preview(ctx))); err != nil {
+	scope, homes := d.step.policy.Scope, map[string]bool{}
+	for _, u := range moved {
+		homes[scope.home(u.Host())] = true
+	}
+	d.entered += len(moved)
+	due := slices.DeleteFunc(slices.Clone(d.Again.Due), func(k Known) bool { return !homes[scope.home(k.URL.Host())] })
+	return d.enterAll(ctx, now, due, d.step.enterKnown)
+}
+
+// enterAll settles what enter makes of pages of earlier rounds, in turns of bounded size.
+func (d *driver) enterAll(ctx context.Context, now time.Time, all []Known, enter func(time.Time, []Known, Preview) (Outcome, error)) error {
+	for some := range slices.Chunk(all, againBatch) {
+		out, err := enter(now, some, d.preview(ctx))
+		if err == nil && out.Event != nil {
+			err = d.settle(ctx, now, nil, out)
+		}
+		if err != nil {
 			return err
 		}
 	}

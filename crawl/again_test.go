@@ -159,3 +159,63 @@ func TestLeftWhileAHostIsDown(t *testing.T) {
 		}
 	})
 }
+
+// movedSite is a web whose pages of bees.test are all at www.bees.test.
+type movedSite struct{ texts }
+
+func (w movedSite) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if u.Host() != "bees.test" {
+		return w.texts.Fetch(ctx, u)
+	}
+	to, err := web.Parse("http://www.bees.test" + u.Path())
+	return &web.Response{URL: u, Status: 301, Location: to}, err
+}
+
+// Pages of earlier rounds that are in the scope only by where a seed redirects to are asked for,
+// once each.
+func TestDueWhereASeedMoved(t *testing.T) {
+	seed, err := web.Parse("http://bees.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := movedSite{texts{"http://www.bees.test/": "<title>Bees</title><p>All about bees."}}
+	var due []crawl.Known
+	for i := range 2 {
+		u, err := web.Parse(fmt.Sprintf("http://www.bees.test/%d", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages.texts[u.String()] = fmt.Sprintf("<title>Page %d</title><p>No page links to number %d.", i, i)
+		due = append(due, crawl.Known{Candidate: web.Candidate{URL: u, Priority: .5}})
+	}
+	scorer, err := score.New("breadth-first", score.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fetched, queued []string
+	c := &crawl.Crawl{
+		Seeds: []web.URL{seed}, Again: crawl.Again{Due: due}, Policy: crawl.Policy{Scope: crawl.Scope{Reach: crawl.ReachHost}},
+		Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: pages, Parser: parse.New(parse.Options{}), Judge: allJudge{}, Scorer: scorer, Workers: 1,
+		Listen: func(e event.Event) {
+			switch e := e.(type) {
+			case event.Fetched:
+				fetched = append(fetched, e.URL.String())
+			case event.Seeded:
+				for _, f := range e.Queued {
+					queued = append(queued, f.URL.String())
+				}
+			}
+		},
+	}
+	how, err := c.Run(t.Context())
+	if err != nil || how != event.FrontierEmpty {
+		t.Fatalf("%s, %v", how, err)
+	}
+	slices.Sort(fetched)
+	if want := []string{"http://www.bees.test/", "http://www.bees.test/1", "http://www.bees.test/2"}; !slices.Equal(fetched, want) {
+		t.Errorf("fetched %v", fetched)
+	}
+	if want := []string{"http://bees.test/", "http://www.bees.test/1", "http://www.bees.test/2"}; !slices.Equal(queued, want) {
+		t.Errorf("queued %v", queued)
+	}
+}

@@ -235,13 +235,16 @@ func (s *Step) Reopened(now time.Time) func(h *web.HostState) {
 		if end := now.Add(longest); h.Due.After(end) {
 			h.Due = end
 		}
-		if !h.Since.IsZero() {
-			if h.Since = h.Since.Add(gap); h.Since.After(now) {
-				h.Since = now
-			}
-		}
+		postpone(h, gap, now)
 		if h.Down {
 			h.Due = now
 		}
+	}
+}
+
+// postpone has time in which a host was not tried not count against it.
+func postpone(h *web.HostState, by time.Duration, now time.Time) {
+	if !h.Since.IsZero() {
+		h.Since = earlier(h.Since.Add(by), now)
 	}
 }

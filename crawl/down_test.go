@@ -295,6 +295,42 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// What a crawl is paused for does not count against a host that is down, nor for the budget,
+// also where the network goes down before it is paused, or while it is.
+func TestPausedFor(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		hosts    int
+		from, to time.Duration // of an outage of all hosts
+	}{
+		{"no outage", 3, 0, 0},
+		{"a failure is set aside meanwhile", 1, 0, 0},
+		{"before", 3, 119 * time.Minute, 81 * time.Hour},
+		{"while", 3, 2 * time.Hour, 81 * time.Hour},
+		{"over meanwhile", 3, 119 * time.Minute, 10 * time.Hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newVirtual(t, "h0.example/1", "dead.example/1")
+			v.policy.Delay = 20 * time.Minute // so that the crawl lasts
+			v.pause, v.goOn = 2*time.Hour, 80*time.Hour
+			outage := between(c.from, c.to)
+			v.answer = down(rings(c.hosts, 100), web.ReasonConnect, func(at time.Time, h web.Host) bool {
+				return outage(at, h) || h == "dead.example" && at.Before(epoch.Add(90*time.Hour))
+			})
+			if how := v.run(1000 * time.Hour); how != event.FrontierEmpty {
+				t.Errorf("ended %s", how)
+			}
+			if told := v.told("dropped"); told != nil || v.asked["dead.example/1"] != 1 {
+				t.Errorf("told %v", told)
+			}
+			still := v.goOn - 2*time.Hour
+			if took := v.now.Sub(epoch) - still; v.spent > took+time.Minute || v.spent < took-2*time.Hour {
+				t.Errorf("%v were spent of %v", v.spent, took)
+			}
+		})
+	}
+}
+
 // A page that never comes costs its tries and no other page of its host.
 func TestStuckPage(t *testing.T) {
 	v := newVirtual(t, "h0.example/1")

@@ -28,7 +28,7 @@ type leads struct {
 	// Documents fetched in this run where pages are only the way, and how many of them
 	// were wanted, by host; nil where pages count.
 	documents map[web.Host]tally
-	// Links to documents that go by the priority of the page that holds them.
+	// Links to documents that wait, and go by the priority of the page that holds them.
 	tried map[web.URL]float64
 }
 
@@ -74,18 +74,19 @@ const (
 	wantedDocuments = 0.25
 )
 
-// try tells whether an address that names a document is worth as much as the page that
-// holds it, which was fetched at that priority: nothing is known yet of documents of its
-// host, or many are wanted. A page is fetched for the documents that it leads to, and what
-// a scorer learns of pages tells nothing of those.
-func (l *leads) try(u web.URL, priority float64) bool {
-	if len(l.tried) >= mostLeads || !l.promising(u.Host()) {
-		return false
+// tries tells whether an address that names a document is worth as much as the page that holds
+// it: nothing is known yet of documents of its host, or many are wanted. A page is fetched for the
+// documents that it leads to, and what a scorer learns of pages tells nothing of those.
+func (l *leads) tries(u web.URL) bool {
+	return l.documents != nil && len(l.tried) < mostLeads && l.promising(u.Host())
+}
+
+// try notes that a link to a document enters the frontier with the priority of the page that
+// holds it.
+func (l *leads) try(c *web.Candidate) {
+	if p, ok := l.tried[c.URL]; !ok || p < c.Priority {
+		l.tried[c.URL] = c.Priority
 	}
-	if p, ok := l.tried[u]; !ok || p < priority {
-		l.tried[u] = priority
-	}
-	return true
 }
 
 // promising tells whether documents of a host are tried.

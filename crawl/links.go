@@ -28,6 +28,7 @@ type link struct {
 	web.Candidate
 	anchor  string // at most 80 bytes
 	changed web.Date
+	tried   bool // its priority is that of the page that holds it; see leads.tries
 }
 
 // linkBuffers are used again for each page: what is in them is of no use after admit.
@@ -68,14 +69,16 @@ func (s *Step) links(a *Arrival, memory []byte) (found []link, refused []event.S
 			Memory:   memory,
 		}
 		c.Priority = s.rank(&c, s.score(&c))
-		if at := parent.Priority; s.leads.documents != nil && at < SeedPriority && at > c.Priority && s.isDocument(l.URL) && s.leads.try(l.URL, at) {
+		at := parent.Priority
+		tried := at < SeedPriority && at > c.Priority && s.leads.tries(l.URL) && s.isDocument(l.URL)
+		if tried {
 			c.Priority = at
 		}
 		if j, twice := place[l.URL]; !twice {
 			place[l.URL] = len(found)
-			found = append(found, link{c, clip(l.Anchor, 80), l.Changed})
+			found = append(found, link{c, clip(l.Anchor, 80), l.Changed, tried})
 		} else if c.Priority > found[j].Priority {
-			found[j] = link{c, clip(l.Anchor, 80), l.Changed}
+			found[j] = link{c, clip(l.Anchor, 80), l.Changed, tried}
 		}
 	}
 	s.found = found
@@ -154,6 +157,9 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonSiteQueue, Link: foundBy(c.Kind)})
 		default:
 			turn.Add = append(turn.Add, c.Candidate)
+			if c.tried {
+				s.leads.try(&c.Candidate)
+			}
 			if c.Kind == web.LinkSitemap && fate[i] == web.Queued {
 				s.leads.sitemaps[c.URL.Host()]++
 			}

@@ -19,6 +19,7 @@ import (
 // recent ones count. All of it follows from the events of a crawl.
 type lists struct {
 	of     map[web.URL]*list   // by the address of the sitemap or feed
+	order  ring[web.URL]       // of those
 	moved  map[web.URL]web.URL // where an entry redirects to → its list, until that is fetched
 	others outcomes            // of links that are no entries
 	behind map[web.URL]*list   // those whose entries wait behind all links
@@ -40,7 +41,7 @@ const (
 	listShare     = 0.5  // of what other links bring, that a list has to
 	shortfallLast = 3.   // by chance less than 1 in 20 times: e⁻³
 	shortfallBack = 2.
-	mostLists     = 1000 // of which is counted what they bring
+	mostLists     = 1000 // of which is counted what they bring: the last ones, and those behind
 	recentEntries = 256  // of a list: at so many what came before counts half
 	recentOthers  = 1024
 )
@@ -95,9 +96,11 @@ func (l *lists) note(e event.Event) (changed bool) {
 	case told:
 		x := l.of[from]
 		if x == nil {
-			if len(l.of) >= mostLists {
+			old, ok := l.order.add(from, mostLists, func(o web.URL) bool { return !l.of[o].behind })
+			if !ok {
 				return false
 			}
+			delete(l.of, old)
 			if l.of == nil {
 				l.of = make(map[web.URL]*list)
 			}

@@ -29,7 +29,7 @@ import (
 // In doubt and while the network is down the crawl gives out no links. It probes,
 // with one request at a time: for the robots.txt of hosts that answered before,
 // since there may be no page left to ask them for; as long as nobody has answered
-// in this run, for links. In doubt the probes follow one another, later they come
+// in this run, or none of those may be asked for more than a minute, for links. In doubt the probes follow one another, later they come
 // after longer and longer waits.
 //
 // A request that was not sent, as the proxy that all of them go through was not reached
@@ -188,7 +188,7 @@ func (n *network) resolve(now time.Time, a Arrival, wait time.Duration) (ready [
 		switch {
 		case probe:
 			n.atProxy = a.Failure.Proxy
-			said = n.probeFailed(now, a.Lease.URL, link)
+			said = n.probeFailed(now, a.Lease.URL, link, n.delay)
 		case a.Failure.Proxy && n.state != networkDown:
 			n.atProxy = true
 			said = n.down(now)
@@ -200,10 +200,7 @@ func (n *network) resolve(now time.Time, a Arrival, wait time.Duration) (ready [
 		return nil, said
 	case unasked:
 		if probe {
-			said = n.probeFailed(now, a.Lease.URL, link)
-			if at := now.Add(a.Failure.RetryAfter); at.After(n.next) {
-				n.next = at
-			}
+			said = n.probeFailed(now, a.Lease.URL, link, max(n.delay, min(a.Failure.RetryAfter, mostRetryAfter)))
 		}
 	}
 	if link {
@@ -300,12 +297,13 @@ func (n *network) others() (out []answeringHost) {
 	return out
 }
 
-// probeFailed takes in a probe without an answer.
-func (n *network) probeFailed(now time.Time, u web.URL, link bool) []event.Event {
+// probeFailed takes in a probe without an answer. wait is how long its host is to be left alone:
+// others are asked meanwhile.
+func (n *network) probeFailed(now time.Time, u web.URL, link bool, wait time.Duration) []event.Event {
 	n.probes++
 	for i := range n.answering {
 		if n.answering[i].host == u.Host() {
-			n.answering[i].due = now.Add(n.delay)
+			n.answering[i].due = now.Add(wait)
 		}
 	}
 	if n.state == networkDoubt {
@@ -382,6 +380,9 @@ func (n *network) ask(now time.Time) (order, web.Lease) {
 		if soonest.IsZero() || k.due.Before(soonest) {
 			soonest = k.due
 		}
+	}
+	if soonest.Sub(now) > n.delay+mostWait {
+		return giveLink, web.Lease{} // nobody who answered may be asked for long
 	}
 	if n.next = soonest; soonest.IsZero() {
 		n.next = now.Add(probeWait)

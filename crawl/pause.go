@@ -1,8 +1,10 @@
 package crawl
 
 import (
+	"context"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -72,4 +74,39 @@ func (c *Control) update(f Frontier, by Fetcher) {
 		}
 		c.hosts.Store(&hosts)
 	}
+}
+
+// countTime counts the time since it was last called against the budget, unless the crawl stood
+// still: it was paused, or the network down. Once it goes on, that time no longer counts against
+// hosts that fail either: none of them was tried. All hosts are looked at for that, so less than a
+// hundredth of what they are given is left to add up.
+func (d *driver) countTime(ctx context.Context, now time.Time) error {
+	passed, paused := max(0, now.Sub(d.last)), d.Control.Paused()
+	since, outage := d.step.Outage()
+	switch {
+	case outage && !d.outage:
+		counted := max(0, d.last.Sub(since)) // of the outage, before it was known
+		d.step.Spend(-counted)
+		d.still += counted + passed
+	case outage, paused:
+		d.still += passed
+	default:
+		d.step.Spend(passed)
+	}
+	if d.outage = outage; paused {
+		d.step.net.since = earlier(d.step.net.since.Add(passed), now)
+	}
+	d.last = now
+	if outage || paused || d.still < d.step.policy.GiveUp/100 || d.still == 0 {
+		return nil
+	}
+	uncount := func(h *web.HostState) { postpone(h, d.still, now) }
+	if err := d.Frontier.Revise(ctx, uncount); err != nil {
+		return ofFrontier(err)
+	}
+	for i := range d.step.net.aside {
+		uncount(&d.step.net.aside[i].Lease.Host)
+	}
+	d.still = 0
+	return nil
 }

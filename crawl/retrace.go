@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type Retrace struct {
 	sum      event.Summary
 	pages    int
 	forecast event.Forecast
+	acts     []event.Act      // that set the keywords, and all that undo others
 	given    map[web.Host]int // pages of each host
 	seeds    map[web.URL]bool // that wait, or what they moved to
 }
@@ -99,11 +101,29 @@ func (r *Retrace) Add(e event.Event, known bool) {
 			}
 			delete(r.seeds, u)
 		}
+	case event.Act:
+		r.reword(e)
+	case event.Rejudged:
+		if e.Judge != "" { // then the pages that came before count by what is said of them now
+			r.forecast = r.sum.Forecast
+		}
 	case event.Changed:
 		if most, err := strconv.Atoi(cmp.Or(e.New, "0")); err == nil && e.Setting == event.SettingHostPages && !known {
 			r.step.policy.MaxHostPages = most
 			r.step.applyHostShare(r.given)
 		}
+	}
+}
+
+// reword forgets, where an act gives other keywords, what pages brought by those before.
+func (r *Retrace) reword(a event.Act) {
+	if a.Do != event.Keywords && a.Do != event.Undo || a.Refused != "" {
+		return
+	}
+	before, _ := event.KeywordsAfter(r.acts)
+	r.acts = append(r.acts, a)
+	if after, _ := event.KeywordsAfter(r.acts); a.Do == event.Keywords || !slices.Equal(before, after) {
+		r.forecast = event.Forecast{}
 	}
 }
 
@@ -149,11 +169,14 @@ func (r *Retrace) Pages() int { return max(r.step.count.Pages, r.pages) }
 // States are the states as they should be stored.
 func (r *Retrace) States() map[string][]byte {
 	c := &r.step.count
-	c.Pages, c.Relevant = r.Pages(), max(c.Relevant, r.sum.Relevant)
+	if c.Relevant = max(c.Relevant, r.sum.Relevant); r.pages >= c.Pages {
+		c.Relevant = r.sum.Relevant // fewer, where some were judged otherwise since
+	}
+	c.Pages = r.Pages()
 	c.Forecast = r.forecast
 	c.Seeds = max(c.Seeds, 0)
 	c.SweepDue = c.SweepDue || len(r.step.lists.behind) > 0 // links wait as they were found
-	c.Spent = max(c.Spent, r.sum.Elapsed(r.sum.Last).Round(time.Millisecond))
+	c.Spent = max(c.Spent, (r.sum.Elapsed(r.sum.Last) - r.sum.Silence).Round(time.Millisecond), 0)
 	if !r.sum.Last.IsZero() {
 		c.Last = max(c.Last, r.sum.Last.UnixNano())
 	}

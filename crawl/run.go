@@ -143,10 +143,12 @@ type driver struct {
 	waits      bool
 	better     map[web.URL]bool
 	betterCame time.Time
-	held       bool      // no link was given at the last turn: the crawl is paused, or the network down
-	outage     bool      // the time spent is without that of the outage
-	stuck      time.Time // since when nothing happens, see checkHang
-	rounds     int       // since then
+	held       bool          // no link was given at the last turn: the crawl is paused, or the network down
+	outage     bool          // the time spent is without that of the outage
+	still      time.Duration // for which the crawl stood still, see countTime
+	stuck      time.Time     // since when nothing happens, see checkHang
+	rounds     int           // since then
+	entered    int           // of step.moved: those whose pages of Again.Due are in the frontier
 	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
 	// Of other workers: the sum of their standings, and its version; and how many pages came
@@ -498,6 +500,9 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 	if err := d.receive(ctx, now); err != nil {
 		return "", false, err
 	}
+	if err := d.enterMoved(ctx, now); err != nil {
+		return "", false, err
+	}
 	how, over := d.over(now)
 	if over && d.taking { // one of the acts that are left may grant more
 		if err := d.takeAllActs(ctx, now); err != nil {
@@ -560,16 +565,9 @@ func (d *driver) preview(ctx context.Context, forget ...web.URL) Preview {
 
 // keepTime counts time against the budget, ticks and syncs.
 func (d *driver) keepTime(ctx context.Context, now time.Time) error {
-	switch since, outage := d.step.Outage(); {
-	case outage && !d.outage:
-		d.step.Spend(-max(0, d.last.Sub(since))) // what was counted of it
-		d.outage = true
-	case outage, d.Control.Paused():
-	default:
-		d.step.Spend(max(0, now.Sub(d.last)))
-		d.outage = false
+	if err := d.countTime(ctx, now); err != nil {
+		return err
 	}
-	d.last = now
 	if now.Sub(d.ticked) >= tickEvery {
 		d.ticked = now
 		d.Control.update(d.Frontier, d.Fetcher)

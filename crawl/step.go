@@ -303,11 +303,7 @@ func (s *Step) Resume(seeds []web.URL) {
 // known by now what they mean, in order: each is for Arrive. A failure without any response is
 // set aside until then; see network.
 func (s *Step) Resolve(now time.Time, a Arrival) (ready []Arrival, said []event.Event) {
-	wait := s.policy.Delay
-	if a.Response != nil {
-		wait = max(wait, a.Response.CrawlDelay)
-	}
-	return s.net.resolve(now, a, wait)
+	return s.net.resolve(now, a, s.rest(a.Response))
 }
 
 // Outage tells whether the network is down, and since when.
@@ -323,7 +319,6 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	if a.Lease.Priority >= SeedPriority {
 		s.count.Seeds-- // unless it is tried again, or moved
 	}
-	delete(s.leads.tried, a.Lease.URL)
 	switch {
 	case a.Page != nil:
 		out, err = s.page(now, &a, preview)
@@ -342,6 +337,7 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	}
 	if f, ok := out.Event.(event.Failed); !ok || !f.Retry {
 		s.visited(a.Lease.URL)
+		delete(s.leads.tried, a.Lease.URL)
 	}
 	if h := out.Turn.Hosts; len(h) > 0 {
 		out.Also = append(out.Also, hostUp(now, &a.Lease.Host, &h[0])...)
@@ -525,14 +521,19 @@ func saidBySite(now time.Time, f *web.SiteFile) []event.Event {
 
 // due is the earliest moment of the next request to a host that answered r.
 func (s *Step) due(now time.Time, r *web.Response) time.Time {
-	wait := s.policy.Delay
-	if r != nil {
-		wait = max(wait, r.CrawlDelay, min(r.RetryAfter, mostRetryAfter))
-	}
+	wait := s.rest(r)
 	if wait == 0 {
 		return time.Time{}
 	}
 	return now.Add(wait)
+}
+
+// rest is how long a host that answered r is left alone; r is nil where there is no response.
+func (s *Step) rest(r *web.Response) time.Duration {
+	if r == nil {
+		return s.policy.Delay
+	}
+	return max(s.policy.Delay, r.CrawlDelay, min(r.RetryAfter, mostRetryAfter))
 }
 
 // Dropped turns a receipt into events.
@@ -567,6 +568,13 @@ func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e4) / 1e4
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
 		return a
 	}
 	return b

@@ -28,8 +28,9 @@ import (
 // goes on.
 type traps struct {
 	shapes map[string]*shape
-	caught int // shapes that are traps
-	wary   int // shapes that are suspect
+	order  ring[string] // of shapes
+	caught int          // shapes that are traps
+	wary   int          // shapes that are suspect
 }
 
 // shape is what is known of the addresses of one shape, since its first copy.
@@ -49,7 +50,7 @@ const (
 )
 
 const (
-	mostShapes = 20_000 // remembered; further ones are not
+	mostShapes = 20_000 // remembered: of those that are met, the last ones
 	// lastPlace is subtracted from the priority of a link of a suspect shape.
 	lastPlace = 1e12
 )
@@ -67,9 +68,14 @@ func (t *traps) note(at event.At, u web.URL, body uint64, isCopy bool) (said []e
 	for i, name := range slices.Backward(event.Shapes(u)) {
 		s := t.shapes[name]
 		if s == nil {
-			if !isCopy || len(t.shapes) >= mostShapes {
+			if !isCopy {
 				continue
 			}
+			old, ok := t.order.add(name, mostShapes, func(o string) bool { return t.shapes[o].fate == shapeMet })
+			if !ok {
+				continue
+			}
+			delete(t.shapes, old)
 			if t.shapes == nil {
 				t.shapes = make(map[string]*shape)
 			}
@@ -130,4 +136,32 @@ func (t *traps) rank(u web.URL, priority float64) float64 {
 		return priority - lastPlace
 	}
 	return priority
+}
+
+// ring are the keys of a bounded table, in the order in which they came. What goes for new ones
+// follows from that order alone: a crawl that goes on has the same table.
+type ring[K comparable] struct {
+	keys []K
+	next int
+}
+
+// mostKept is how many keys that are to stay are passed over for one new key.
+const mostKept = 100
+
+// add takes in a key, where there are most already instead of the oldest one that may go. It
+// returns that, or the zero key. ok is false where those that are looked at are all to stay.
+func (r *ring[K]) add(key K, most int, mayGo func(K) bool) (old K, ok bool) {
+	if len(r.keys) < most {
+		r.keys = append(r.keys, key)
+		return old, true
+	}
+	for range min(most, mostKept) {
+		at := &r.keys[r.next]
+		r.next = (r.next + 1) % most
+		if old = *at; mayGo(old) {
+			*at = key
+			return old, true
+		}
+	}
+	return old, false
 }

@@ -28,7 +28,10 @@ type virtualCrawl struct {
 	listen func(event.Event)
 	scorer Scorer                            // nil = anchorScorer
 	shown  func(*frontier.Frontier) Frontier // what the crawl is given for it; nil = itself
+	// The crawl is paused from one moment to another after the epoch; from 0 = it is not.
+	pause, goOn time.Duration
 
+	spent  time.Duration  // of the time budget
 	asked  map[string]int // pages that were answered, by address
 	events []event.Event
 	most   int // requests at a time
@@ -115,6 +118,7 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 	}
 	c := &Crawl{
 		Seeds: v.seeds, Frontier: shown, Scorer: scorer, Workers: v.workers, Policy: v.policy, Clock: v,
+		Control: &Control{},
 		Listen: func(e event.Event) {
 			v.events = append(v.events, e)
 			if v.listen != nil {
@@ -138,6 +142,7 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 			how, over = event.Stopped, true
 		}
 		if over {
+			v.spent = d.step.count.Spent
 			if err := course.End(how); err != nil {
 				v.t.Fatal(err)
 			}
@@ -162,6 +167,19 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 			n++
 		}
 		v.most = max(v.most, len(flights))
+		if v.pause > 0 && v.now.Sub(epoch) >= v.pause {
+			switch {
+			case !c.Control.Paused():
+				c.Control.Pause(true)
+			case len(flights) == 0:
+				v.now, v.pause = epoch.Add(v.goOn), 0
+				if _, _, err := course.Ended(); err != nil {
+					v.t.Fatal(err)
+				}
+				c.Control.Pause(false)
+				continue
+			}
+		}
 		due, waits := course.NextDue()
 		switch {
 		case len(flights) > 0 && (!waits || !due.Before(flights[0].at)):

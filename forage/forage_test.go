@@ -432,6 +432,23 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A line of results that is none is told with its place, as a goal without a way to it.
+func TestNoResult(t *testing.T) {
+	dir := t.TempDir()
+	if r, err := forage.OpenResults(dir, "a task"); err != nil || r.Close(nil) != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "results.jsonl")
+	for _, line := range []string{"bees", `{"goals":[]}`, `{"start":"http://a.example/","goals":[{"pages":3}]}`} {
+		if err := os.WriteFile(file, []byte(`{"start":"http://b.example/","ending":"goal"}`+"\n"+line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := forage.OpenResults(dir, "a task"); err == nil || !strings.Contains(err.Error(), "results.jsonl:2 is no result") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 // What is no address is told by its line, and left out.
 func TestReadSites(t *testing.T) {
 	sites, problems, err := forage.ReadSites(strings.NewReader("# shops\n\nc.test a shop\nftp://d.test/\nhttps://c.test/\nhttp://e.test/x\nnonsense here\nmailto:me@a.test\nlocalhost:80\n[2001:db8::1]\n"), "sites.txt")

@@ -169,7 +169,7 @@ func OpenResults(dir, task string) (*Results, error) {
 	for line := range bytes.Lines(whole) {
 		n++
 		var x Result
-		if err := json.Unmarshal(line, &x); err != nil || x.Start.IsZero() {
+		if err := json.Unmarshal(line, &x); err != nil || x.Start.IsZero() || slices.ContainsFunc(x.Goals, func(g Goal) bool { return len(g.Path) == 0 }) {
 			return nil, fmt.Errorf("%s:%d is no result: remove the line to forage its site again", path, n)
 		}
 		r.keep(x)

@@ -8,10 +8,11 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/score"
 )
 
 // CheckAct says why a crawl would not do an act, as far as that can be told before it takes it in:
-// other keywords for a judge that takes none, and a budget below the pages that were fetched: by
+// other keywords for a judge or a scorer that takes none, and a budget below the pages that were fetched: by
 // a crawl alone as pages tells, and by several workers as far as this one had heard of the others. It is nil as well where the job cannot be read, or its
 // judge is of another program.
 func CheckAct(col collection.Collection, a event.Act, pages func() (int, error)) error {
@@ -24,6 +25,7 @@ func CheckAct(col collection.Collection, a event.Act, pages func() (int, error))
 		if d, ok := judge.Describe(j.Judge.Name); ok && !judge.Rewords(d) {
 			return crawl.NoKeywords(d.Name)
 		}
+		return j.checkReword()
 	case event.Budget:
 		if a.Pages == 0 {
 			return nil
@@ -40,6 +42,17 @@ func CheckAct(col collection.Collection, a event.Act, pages func() (int, error))
 		}
 	}
 	return nil
+}
+
+// checkReword says why a crawl takes no other keywords while it runs, by its scorer: one that looks
+// for those that it was made of, or compares pages with them by another likeness than the judge's,
+// goes on with the old ones. It is nil where the scorer goes by the judge alone.
+func (j *Job) checkReword() error {
+	_, looks := j.scorer().Uses(score.InputKeywords, j.Scorer.Set)
+	if by := j.Scorer.Similarity; !looks && (by == "" || by == "judge") {
+		return nil
+	}
+	return fmt.Errorf("the scorer %s takes no other keywords while a crawl runs, as it uses those of its beginning: stop it, and have it judged anew with waggle judge", j.Scorer.name())
 }
 
 // heardPages is how many pages all workers of a crawl have fetched, as far as that of this folder had heard.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -19,7 +20,7 @@ const keywords = event.SettingKeywords
 func (m *Maker) reword(words []string) (crawl.Rewording, error) {
 	then := *m.Job
 	then.Topic.Keywords = words
-	if err := then.Check(); err != nil {
+	if err := cmp.Or(then.checkReword(), then.Check()); err != nil {
 		return crawl.Rewording{}, err
 	}
 	if m.Topic != nil {

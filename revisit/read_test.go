@@ -85,6 +85,8 @@ func TestGoneIsToldOnce(t *testing.T) {
 		"another redirect":  {gone: true, to: elsewhere, now: event.Failed{Status: 301, To: third}, want: []Fate{Moved}, wantTo: third},
 		"moved, then 404":   {gone: true, to: elsewhere, now: event.Failed{Status: 404}, want: []Fate{Vanished}},
 		"404, then moved":   {gone: true, now: event.Failed{Status: 301, To: third}, want: []Fate{Moved}, wantTo: third},
+		"to itself":         {now: event.Failed{Status: 302, To: u, Reason: web.ReasonRedirectLoop}, want: []Fate{Failed}},
+		"by http instead":   {now: event.Failed{To: at("http://a.example/page"), Reason: web.ReasonCertificate}, want: []Fate{Failed}},
 		"a server's error":  {gone: true, now: event.Failed{Status: 500}, want: []Fate{Failed}},
 		"there again":       {gone: true, want: []Fate{Returned}},
 		"moved back":        {gone: true, to: elsewhere, want: []Fate{Returned}},
@@ -110,7 +112,7 @@ func TestGoneIsToldOnce(t *testing.T) {
 		}
 		c.now.At, c.now.URL = event.At{At: now}, u
 		var what event.Event = c.now
-		if c.now.Status == 0 {
+		if c.now.Status == 0 && c.now.To.IsZero() {
 			what = event.Fetched{At: c.now.At, Visit: event.Visit{URL: u}, Status: 200, Digest: k.Digest}
 		}
 		if _, err := log.Append(what); err != nil {

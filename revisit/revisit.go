@@ -109,7 +109,7 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 			switch {
 			case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
 				r.fates[e.URL], k.To = Vanished, web.URL{}
-			case !e.To.IsZero():
+			case !e.To.IsZero() && e.To != e.URL && e.Status/100 == 3: // a seed without a scheme may be asked for by http instead
 				r.fates[e.URL], k.To = Moved, e.To
 			default:
 				r.fates[e.URL] = Failed

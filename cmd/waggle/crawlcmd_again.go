@@ -59,16 +59,31 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		case err != nil: // what ended this round need not end the next
 			complain(std.err, err)
 		}
-		wait := *c.Every - time.Since(began)
-		if wait > 0 {
-			fmt.Fprintf(std.err, "The next round begins at %s.\n", began.Add(*c.Every).Format("2006-01-02 15:04:05"))
+		next := began.Add(*c.Every)
+		if next.After(time.Now()) {
+			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format("2006-01-02 15:04:05"))
 		}
-		fire, stop := clock.System{}.NewTimer(max(wait, 0))
+		if !await(ctx, clock.System{}, next) {
+			return nil
+		}
+	}
+}
+
+// await waits until the time is at, and tells whether it came before ctx ended. Timers stand still
+// while the machine sleeps, so each is short, and the time of the day counts as well.
+func await(ctx context.Context, c clock.Clock, at time.Time) bool {
+	for {
+		now := c.Now()
+		left := min(at.Sub(now), at.Round(0).Sub(now.Round(0)))
+		if left <= 0 {
+			return true
+		}
+		fire, stop := c.NewTimer(min(left, time.Minute))
 		select {
 		case <-fire:
 		case <-ctx.Done():
 			stop()
-			return nil
+			return false
 		}
 	}
 }

@@ -148,7 +148,7 @@ func lock(what, name string, mode fs.FileMode) (*os.File, error) {
 		return nil, named(what, err)
 	}
 	if err := lockFile(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", what, ErrLocked), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", what, err), f.Close())
 	}
 	return f, nil
 }

@@ -3,17 +3,26 @@
 package folder
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
 
 // lockFile takes a lock that ends with the process. Who only asks for it, as locked does, is
-// not in its way: such a question takes microseconds.
+// not in its way: such a question takes microseconds. The error is ErrLocked where another
+// process has it. Some file systems have no locks, such as NFS and Lustre by their settings.
 func lockFile(f *os.File) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil || err != syscall.EINTR && locked(f) {
-			return err
+		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
+		case nil:
+			return nil
+		case syscall.EWOULDBLOCK:
+			if locked(f) {
+				return ErrLocked
+			}
+		case syscall.EINTR:
+		default:
+			return fmt.Errorf("this file system has no locks: choose a folder on another one: %w", err)
 		}
 	}
 }
@@ -27,7 +36,7 @@ func locked(f *os.File) bool {
 			return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) != nil
 		}
 		if err != syscall.EINTR {
-			return true
+			return err == syscall.EWOULDBLOCK
 		}
 	}
 }

@@ -4,8 +4,11 @@ package folder
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -26,6 +29,21 @@ func TestLockIsHeldOnce(t *testing.T) {
 		t.Fatalf("after it was given back: %v", err)
 	}
 	again.Close()
+}
+
+// Where the system gives no lock, nobody is told to have it.
+func TestNoLocks(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close() // of a closed file there are no locks either
+	if err := lockFile(f); errors.Is(err, ErrLocked) || !errors.Is(err, syscall.EBADF) || !strings.Contains(err.Error(), "has no locks") {
+		t.Errorf("%v", err)
+	}
+	if locked(f) {
+		t.Error("somebody is told to have it")
+	}
 }
 
 // Those who ask whether a folder is held do not see each other, and are not in the way of who

@@ -1,0 +1,52 @@
+package crawl
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// rescoredAnchors are anchors whose links are scored anew when their turn comes.
+type rescoredAnchors struct{ anchorScorer }
+
+func (rescoredAnchors) Rescores() bool { return true }
+
+// Where documents are wanted they are fetched next to the page that holds them, however many others
+// never enter the frontier. One that failed comes after another link of its host.
+func TestDocumentsTried(t *testing.T) {
+	v := newVirtual(t, "a.example/")
+	v.policy.Scope, v.policy.Files, v.policy.LinksOnly = Scope{Reach: ReachHost}, []string{"md"}, []string{"text/html"}
+	v.scorer = rescoredAnchors{}
+	var outside []string
+	for i := range mostLeads {
+		outside = append(outside, fmt.Sprintf("b.example/%d.md 0", i))
+	}
+	var order []string
+	v.answer = func(_ time.Time, u web.URL) (pageOf, time.Duration) {
+		var p pageOf
+		switch u.Path() {
+		case "/":
+			p.links = []string{"a.example/all 9", "a.example/list 8", "a.example/other 5", "a.example/last 4"}
+		case "/all":
+			p.links = outside
+		case "/list":
+			p.links = []string{"a.example/1.md 1", "a.example/2.md 1"}
+		case "/2.md":
+			if !slices.Contains(order, "/2.md") {
+				p.failure = web.ReasonReset
+			}
+		}
+		order = append(order, u.Path())
+		return p, time.Millisecond
+	}
+	if how := v.run(time.Hour); how != event.FrontierEmpty {
+		t.Errorf("ended %s", how)
+	}
+	if want := []string{"/", "/all", "/list", "/1.md", "/2.md", "/other", "/2.md", "/last"}; !slices.Equal(order, want) {
+		t.Errorf("asked for %v", order)
+	}
+}

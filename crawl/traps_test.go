@@ -1,0 +1,75 @@
+package crawl
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// However many shapes were met before, a trap is told, and a shape that is suspect stays so.
+func TestTrapAfterManyShapes(t *testing.T) {
+	var met traps
+	at := func(format string, i int) web.URL {
+		u, err := web.Parse(fmt.Sprintf("http://"+format, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	for i := range 5 {
+		met.note(event.At{}, at("wary.example/item/%d", i), 1, true)
+	}
+	for i := range mostShapes {
+		met.note(event.At{}, at("h%d.example/", i), 1, true)
+	}
+	var told []event.Event
+	for i := range 13 {
+		told = append(told, met.note(event.At{}, at("trap.example/item/%d", i), 1, true)...)
+	}
+	if len(told) != 1 || told[0].(event.Trap).Shape != "trap.example/item/N" {
+		t.Errorf("told %v", told)
+	}
+	if is := met.fate(at("wary.example/item/%d", 9)); is != shapeSuspect {
+		t.Errorf("what was suspect is %d", is)
+	}
+	if len(met.shapes) != mostShapes || len(met.order.keys) != mostShapes {
+		t.Errorf("%d shapes are remembered, %d in order", len(met.shapes), len(met.order.keys))
+	}
+}
+
+// However many lists there were before, one that brings nothing goes behind all links, and stays
+// there when others come.
+func TestListAfterManyLists(t *testing.T) {
+	var l lists
+	page := func(format string, i int) web.URL {
+		u, err := web.Parse(fmt.Sprintf("http://a.example/"+format, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	brings := func(list web.URL, kind web.LinkKind, n int) {
+		for i := range n {
+			l.note(event.Fetched{Visit: event.Visit{URL: page("page%d", i), From: list, Link: kind}, Relevant: true})
+		}
+	}
+	brings(page("%d", 0), web.LinkA, 50)
+	for i := range mostLists {
+		brings(page("list%d", i), web.LinkEntry, 1)
+	}
+	poor := page("poor%d", 1)
+	for i := range 10 {
+		l.note(event.Failed{Visit: event.Visit{URL: page("gone%d", i), From: poor, Link: web.LinkEntry}, Reason: web.ReasonStatus, Status: 404})
+	}
+	if l.behind[poor] == nil {
+		t.Error("a list that brings nothing is not told after many others")
+	}
+	for i := range mostLists {
+		brings(page("more%d", i), web.LinkEntry, 1)
+	}
+	if l.behind[poor] == nil || l.of[poor] == nil || len(l.of) != mostLists {
+		t.Errorf("it did not stay behind; of %d lists is counted what they bring", len(l.of))
+	}
+}
