@@ -95,6 +95,7 @@ func TestBadWeb(t *testing.T) {
 	}
 	got := map[string][]string{}     // what became of an address, in order
 	waits := map[string]web.Reason{} // why an address is to be tried again
+	details := map[string]string{}   // of the same
 	pages := 0
 	peak := peakMemory(t)
 	c := &crawl.Crawl{
@@ -113,6 +114,7 @@ func TestBadWeb(t *testing.T) {
 				got[e.URL.String()] = append(got[e.URL.String()], outcome)
 				heard(e.URL)
 			case event.Failed:
+				details[e.URL.String()] = e.Detail
 				if waits[e.URL.String()] = e.Reason; !e.Retry {
 					got[e.URL.String()] = append(got[e.URL.String()], string(e.Reason))
 				}
@@ -151,7 +153,7 @@ func TestBadWeb(t *testing.T) {
 					why = web.ReasonTimeout // the server hung up on the second request, when the first was given up
 				}
 				if len(outcomes) != 0 || why != web.Reason(s.Crawl) {
-					t.Errorf("%s: %v, waits for %q", u, outcomes, waits[u.String()])
+					t.Errorf("%s: %v, waits for %q (%s)", u, outcomes, waits[u.String()], details[u.String()])
 				}
 				return
 			}
