@@ -25,6 +25,7 @@ type css [][]step
 type step struct {
 	by       byte // 0 = the first step, ' ', '>', '+', '~'
 	compound cascadia.Sel
+	visits   visits
 }
 
 // compileCSS reads a group of selectors.
@@ -45,7 +46,7 @@ func compileCSS(s string) (css, error) {
 		if err != nil {
 			return fmt.Errorf("%q: %w", text, err)
 		}
-		chain = append(chain, step{by, sel})
+		chain = append(chain, step{by, sel, visitsOf(text)})
 		return nil
 	}
 	for i := 0; ; i++ {
@@ -131,9 +132,8 @@ func bracketed(s string) (int, error) {
 
 var escape = regexp.MustCompile(`\\([0-9A-Fa-f]{1,6})[ \t\r\n\f]?|\\(.)`)
 
-// hasInHas tells whether a :has() may stand in another, whose time grows with the power of how
-// deep they stand: of a page that nests 500 elements, three would take hours.
-func hasInHas(s string) bool {
+// plain is a selector in lower case, with letters for their escapes.
+func plain(s string) string {
 	s = escape.ReplaceAllStringFunc(s, func(e string) string {
 		c, _ := utf8.DecodeRuneInString(e[1:])
 		if n, err := strconv.ParseUint(strings.TrimSpace(e[1:]), 16, 32); err == nil {
@@ -144,7 +144,13 @@ func hasInHas(s string) bool {
 		}
 		return "x" // a bracket that is written so is none
 	})
-	s = strings.ToLower(s)
+	return strings.ToLower(s)
+}
+
+// hasInHas tells whether a :has() may stand in another, whose time grows with the power of how
+// deep they stand: of a page that nests 500 elements, three would take hours.
+func hasInHas(s string) bool {
+	s = plain(s)
 	for {
 		_, after, ok := strings.Cut(s, ":has")
 		open := strings.IndexByte(after, '(')
@@ -189,10 +195,11 @@ func combined(before, inside string) bool {
 // match are the elements of a page that a group matches, in document order.
 func (g css) match(p *Page) []int {
 	any := make([]bool, len(p.elements))
+	left := maxVisits
 	for _, chain := range g {
 		var in []bool
 		for _, st := range chain {
-			in = st.advance(p, in)
+			in = st.advance(p, in, &left)
 		}
 		for i, ok := range in {
 			any[i] = any[i] || ok
@@ -209,9 +216,10 @@ func (g css) match(p *Page) []int {
 
 // advance tells of each element whether it matches the step, given those that matched
 // the step before. Elements are in document order: what is around one, or before it,
-// is known already.
-func (st step) advance(p *Page, before []bool) []bool {
+// is known already. Once more was visited than is left, no element matches.
+func (st step) advance(p *Page, before []bool, left *int) []bool {
 	out := make([]bool, len(p.elements))
+	costs := st.visits.costs(p)
 	var reached []bool // an element around this one matched, or one before it with the same parent
 	if st.by == ' ' || st.by == '~' {
 		reached = make([]bool, len(p.elements))
@@ -230,6 +238,11 @@ func (st step) advance(p *Page, before []bool) []bool {
 		case '~':
 			ok = e.previous >= 0 && (before[e.previous] || reached[e.previous])
 			reached[i] = ok
+		}
+		if ok && costs != nil {
+			if *left -= costs[i]; *left < 0 {
+				p.short, ok = true, false
+			}
 		}
 		out[i] = ok && st.compound.Match(e.node)
 	}

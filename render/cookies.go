@@ -28,12 +28,12 @@ func (p *page) giveCookies() error {
 	if jar == nil {
 		return nil
 	}
-	p.cookies = jar.Scripted(p.asked.URL)
-	if len(p.cookies) == 0 {
+	given := jar.Scripted(p.asked.URL)
+	if len(given) == 0 {
 		return nil
 	}
-	var set []cookie
-	for _, c := range p.cookies {
+	var list []cookie
+	for _, c := range given {
 		x := cookie{Name: c.Name, Value: c.Value, Path: c.Path, Secure: c.Secure}
 		if c.Below {
 			x.Domain = "." + c.Domain
@@ -43,16 +43,24 @@ func (p *page) giveCookies() error {
 		if !c.Expires.IsZero() {
 			x.Expires = float64(c.Expires.Unix())
 		}
-		set = append(set, x)
+		list = append(list, x)
 	}
-	if err := p.call("", "Storage.setCookies", map[string]any{"cookies": set, "browserContextId": p.context}, nil); err != nil {
-		return err
+	set := func(list []cookie) error {
+		return p.call("", "Storage.setCookies", map[string]any{"cookies": list, "browserContextId": p.context}, nil)
+	}
+	if set(list) != nil { // one that the browser refuses has it refuse all
+		for i := range list {
+			_ = set(list[i : i+1]) // it is not among those that are there
+		}
 	}
 	there, err := p.readCookies(p.ctx)
-	p.cookies = slices.DeleteFunc(p.cookies, func(c cookies.Cookie) bool { // what the browser would not take is not deleted by the page
+	if err != nil {
+		return err
+	}
+	p.cookies = slices.DeleteFunc(given, func(c cookies.Cookie) bool { // what the browser would not take is not deleted by the page
 		return !slices.ContainsFunc(there, func(t cookies.Cookie) bool { return t.Name == c.Name && t.Path == c.Path && t.Domain == c.Domain })
 	})
-	return err
+	return nil
 }
 
 // readCookies are the cookies of the page's context.

@@ -160,9 +160,10 @@ func hasEnded(b *devtools.Browser) bool {
 	}
 }
 
-// note notes how a page ended. A browser that died is the page's doing.
+// note notes how a page ended. A browser that died is the page's doing. What waggle's own script
+// makes of an odd page may throw: then the page shows no more than it has.
 func (p *page) note(err error) {
-	if err == nil || p.ctx.Err() != nil && context.Cause(p.ctx) == context.Canceled {
+	if err == nil || errors.Is(err, errThrown) || p.ctx.Err() != nil && context.Cause(p.ctx) == context.Canceled {
 		return
 	}
 	var e *ended

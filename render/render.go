@@ -337,10 +337,11 @@ func (p *Pool) tell() {
 
 // first starts a browser in the first way that works, from the one on that worked last.
 func (p *Pool) first(ctx context.Context, s *slot) (*devtools.Browser, error) {
-	var refused error // the sandbox, by the system
+	var refused error                  // the sandbox, by the system
+	without := ways[p.way].unsandboxed // the system gives it none
 	for way := p.way; way < len(ways); way++ {
 		w := ways[way]
-		if w.unsandboxed && !p.o.Unsandboxed {
+		if w.unsandboxed && !(p.o.Unsandboxed && without) {
 			break
 		}
 		b, err := p.start(ctx, s, w)
@@ -350,12 +351,15 @@ func (p *Pool) first(ctx context.Context, s *slot) (*devtools.Browser, error) {
 		}
 		switch {
 		case err == nil:
+			if w.unsandboxed && !ways[p.way].unsandboxed {
+				p.o.Note("the browser runs without its sandbox, as is permitted: the system gives it none")
+			}
 			p.way = way
 			return b, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, devtools.ErrSandbox):
-			refused = err
+			refused, without = err, true
 		case refused == nil && !errors.Is(err, devtools.ErrOffline):
 			refused = err
 		}

@@ -245,6 +245,27 @@ func TestRender(t *testing.T) {
 			want: []string{"<p>kept</p>", "after it"},
 		},
 		{
+			name: "addresses that cannot be read", body: head + `<a href="https://#!">a</a><a href="http:///#/x">b</a><script>document.body.append("ma" + "de")</script>`,
+			want: []string{"made"},
+		},
+		{
+			name: "a drawing that loads more", body: head + `<svg role=button aria-label="Show more" width=9 height=9></svg><script>
+				document.querySelector("svg").addEventListener("click", e => { e.target.remove(); document.body.append("ma" + "de"); })</script>`,
+			want: []string{"made"},
+		},
+		{
+			name: "a control that hides what it is", body: head + `<form role=button aria-label="Show more"><input name=innerText><input name=closest></form><script>document.body.append("ma" + "de")</script>`,
+			want: []string{"made"},
+		},
+		{
+			name: "no document", body: head + `<script>document.documentElement.remove()</script>`,
+			check: func(t *testing.T, r *web.Rendering) {
+				if r.Body == nil {
+					t.Error("it is lost")
+				}
+			},
+		},
+		{
 			name: "what the page sees of waggle", body: head + `<script>setTimeout(() => document.body.append(typeof waggle + " " + navigator.webdriver), 3000); Object.prototype.toJSON = () => "x"; Array.prototype.push = null; document.querySelectorAll = null</script>`,
 			want: []string{"undefined "},
 		},

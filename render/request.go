@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/waggle-crawler/waggle/internal/devtools"
 	"github.com/waggle-crawler/waggle/web"
@@ -248,6 +251,9 @@ func (p *page) answer(q *paused, r *web.Response) {
 	var lines []header
 	typed := false
 	for name, values := range r.Header {
+		if !httpguts.ValidHeaderFieldName(name) {
+			continue // a browser that is told to answer with it does not answer at all
+		}
 		switch name {
 		case "Connection", "Keep-Alive", "Transfer-Encoding", "Trailer", "Upgrade", "Content-Length", "Content-Encoding", // of the transfer
 			"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data", "Content-Disposition", "Link", "Refresh",
@@ -278,6 +284,8 @@ func printable(r rune) rune {
 func (p *page) fulfill(q *paused, status int, lines []header, body []byte) {
 	p.send(q.Session, "Fetch.fulfillRequest", map[string]any{
 		"requestId": q.RequestID, "responseCode": status, "responseHeaders": lines, "body": base64.StdEncoding.EncodeToString(body),
+		// Without one a browser does not answer with a status that it has no phrase for.
+		"responsePhrase": cmp.Or(http.StatusText(status), "Unknown"),
 	})
 }
 

@@ -207,3 +207,21 @@ func TestScriptsOfAPageAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A browser takes no status without a phrase and no header whose name is no token: the request
+// would never be answered.
+func TestAnswersAreSuchAsABrowserTakes(t *testing.T) {
+	const script = "https://a.example/s.js"
+	for _, status := range []int{200, 451, 520, 999} {
+		s := show(t, poolOf(t, Options{Resources: fetcherFunc(func(ctx context.Context, u web.URL) (*web.Response, error) {
+			return &web.Response{URL: u, Status: status, Header: web.Header{"Etag": {"1"}, "X Foo": {"bar"}, "": {"none"}}}, nil
+		})}), "https://a.example/")
+		var params map[string]any
+		s.send = func(_, _ string, p any) { params = p.(map[string]any) }
+		s.ask(t, "", script)
+		phrase, _ := params["responsePhrase"].(string)
+		if lines, _ := params["responseHeaders"].([]header); phrase == "" || len(lines) != 1 || lines[0] != (header{"Etag", "1"}) || params["responseCode"] != status {
+			t.Errorf("%d is answered by %v", status, params)
+		}
+	}
+}

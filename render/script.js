@@ -33,10 +33,10 @@ globalThis.waggle ??= (() => {
 		if (e) {
 			pressed.set(e, (pressed.get(e) ?? 0) + 1);
 			e.scrollIntoView();
-			e.click();
+			e.click ? e.click() : e.dispatchEvent(new MouseEvent("click", {bubbles: true})); // a drawing has no click
 			return {clicked: true, size: before};
 		}
-		scrollTo(0, document.documentElement.scrollHeight);
+		scrollTo(0, document.documentElement?.scrollHeight ?? 0);
 		let scrollers = 0;
 		for (const e of document.querySelectorAll("main, section, div, ul, ol, table")) {
 			if (e.scrollHeight > e.clientHeight + 40 && e.clientHeight > 100 && /auto|scroll/.test(getComputedStyle(e).overflowY)) {
@@ -47,12 +47,13 @@ globalThis.waggle ??= (() => {
 		return {clicked: false, size: before};
 	};
 
-	// routes are the fragments by which the page leads to other views of itself.
-	const routes = () => {
+	// routes are the fragments by which the page leads to other views of itself, the first so many.
+	const routes = most => {
 		const list = new Set();
 		for (const e of document.querySelectorAll("a[href*='#/'], a[href*='#!']")) {
-			const u = new URL(e.href, document.baseURI);
-			if (u.origin === location.origin && u.pathname === location.pathname && u.search === location.search && u.hash !== location.hash) list.add(u.hash);
+			if (list.size >= most) break;
+			// Of an address that cannot be read the parts are empty.
+			if (e.origin === location.origin && e.pathname === location.pathname && e.search === location.search && e.hash !== location.hash) list.add(e.hash);
 		}
 		return [...list];
 	};

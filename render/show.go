@@ -159,10 +159,10 @@ func (p *page) more() error {
 // routes opens the routes within the page, and has the script keep what each shows.
 func (p *page) routes() error {
 	var list []string
-	if err := p.evaluate(`waggle.routes()`, &list); err != nil {
+	if err := p.evaluate(fmt.Sprintf(`waggle.routes(%d)`, p.pool.o.Limits.Routes), &list); err != nil {
 		return err
 	}
-	for _, route := range list[:min(len(list), max(p.pool.o.Limits.Routes, 0))] {
+	for _, route := range list {
 		text, err := json.Marshal(route)
 		if err != nil {
 			return err
@@ -182,6 +182,9 @@ func (p *page) routes() error {
 	}
 	return nil
 }
+
+// errThrown is wrapped by the error of an expression that threw.
+var errThrown = errors.New("in the page")
 
 // evaluate runs an expression in waggle's world of the page, and reads its value.
 func (p *page) evaluate(expression string, value any) error {
@@ -207,7 +210,7 @@ func (p *page) evaluateIn(ctx context.Context, expression string, value any) err
 	case err != nil:
 		return err
 	case r.ExceptionDetails != nil:
-		return fmt.Errorf("in the page: %.200s %.200s", r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+		return fmt.Errorf("%w: %.200s %.200s", errThrown, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
 	case value == nil:
 		return nil
 	}

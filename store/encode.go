@@ -113,11 +113,14 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 	return bytes.Clone(r.out.Bytes()), nil
 }
 
-// EncodeResponse renders a response, with its request where that is known, and
-// no metadata.
+// EncodeResponse renders a response, with what a browser made of it and its request
+// where those are known, and no metadata.
 func (e *encoder) EncodeResponse(p *web.Response) ([]byte, error) {
 	r := e.get()
 	defer e.put(r)
+	if err := r.rendering(p); err != nil {
+		return nil, err
+	}
 	if err := r.exchange(p, nil, ""); err != nil {
 		return nil, err
 	}

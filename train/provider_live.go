@@ -26,17 +26,21 @@ type Live struct {
 	parse   Parser
 	archive *store.Archive
 
-	mu    sync.Mutex
-	pages map[web.URL]*web.Page // nil: fetched, and none
-	moved map[web.URL]web.URL
-	busy  map[web.URL]chan struct{} // being fetched; closed when done
+	mu      sync.Mutex
+	pages   map[web.URL]*web.Page // nil: fetched, and none
+	moved   map[web.URL]web.URL
+	busy    map[web.URL]chan struct{} // being fetched; closed when done
+	last    web.URL                   // answered last
+	answers int
+	silent  int // requests in a row to which nobody answered
 }
 
 var _ Source = (*Live)(nil)
 
 // NewLive makes a source of a fetcher, a parser and an archive in the folder
-// dir. What the archive holds is not fetched again. Close it.
-func NewLive(f Fetcher, p Parser, dir string, o store.Options) (*Live, error) {
+// dir. The fetcher reads the targets of redirects by canon. What the archive holds is
+// not fetched again. Close it.
+func NewLive(f Fetcher, p Parser, canon web.Canon, dir string, o store.Options) (*Live, error) {
 	l := &Live{fetch: f, parse: p, pages: map[web.URL]*web.Page{}, moved: map[web.URL]web.URL{}, busy: map[web.URL]chan struct{}{}}
 	var err error
 	if l.archive, err = store.Open(dir, o); err != nil {
@@ -46,7 +50,11 @@ func NewLive(f Fetcher, p Parser, dir string, o store.Options) (*Live, error) {
 		if err != nil {
 			return nil, errors.Join(err, l.archive.Close())
 		}
+		if !r.Location.IsZero() { // of an archive it is what the server sent
+			r.Location, _ = canon.Parse(r.Location.String()) // canonical before, so it stays an address
+		}
 		l.learn(r)
+		l.last = r.URL
 	}
 	return l, nil
 }
@@ -144,10 +152,24 @@ func (l *Live) bring(ctx context.Context, u web.URL) error {
 
 // get fetches an address and keeps what it brought.
 func (l *Live) get(ctx context.Context, u web.URL) error {
+	l.mu.Lock()
+	before := l.answers
+	l.mu.Unlock()
 	r, err := l.fetch.Fetch(ctx, u)
+	if err == nil {
+		l.mu.Lock()
+		l.last, l.silent = u, 0
+		l.answers++
+		l.mu.Unlock()
+	}
 	var failure *web.Failure
 	switch {
 	case errors.As(err, &failure):
+		if isSilence(failure) {
+			if err := l.doubt(ctx, before); err != nil {
+				return err
+			}
+		}
 		return fmt.Errorf("%s: %s: %w", u, failure.Reason.Meaning(), ErrNoPage)
 	case err != nil:
 		return err
@@ -167,6 +189,52 @@ func (l *Live) get(ctx context.Context, u web.URL) error {
 	}
 	if _, err := l.archive.Append(b); err != nil {
 		return fmt.Errorf("keeping %s: %w", u, err)
+	}
+	return nil
+}
+
+// mostSilent is how many requests in a row may stay without an answer before the network is
+// doubted.
+const mostSilent = 8
+
+// isSilence tells a failure for which nobody need have been reached.
+func isSilence(f *web.Failure) bool {
+	switch f.Reason {
+	case web.ReasonDNS, web.ReasonConnect, web.ReasonTimeout, web.ReasonReset, web.ReasonTLS:
+		return !f.Connected
+	case web.ReasonRobotsMissing:
+		return f.Robots == nil && !f.Connected
+	}
+	return f.Proxy
+}
+
+// doubt counts a request that began after so many answers, and to which nobody answered. After
+// mostSilent of them the host that answered last is asked for its robots.txt: lists of links
+// name many hosts that are gone. The error says that it does not answer either: the pages that
+// are left would all seem to be gone.
+func (l *Live) doubt(ctx context.Context, before int) error {
+	l.mu.Lock()
+	if l.answers == before {
+		l.silent++
+	}
+	last := l.last
+	if l.silent < mostSilent || last.IsZero() {
+		l.mu.Unlock()
+		return nil
+	}
+	l.silent = 0
+	l.mu.Unlock()
+	u, err := web.Parse(last.Origin() + "/robots.txt")
+	if err != nil {
+		return err
+	}
+	_, err = l.fetch.Fetch(ctx, u)
+	var failure *web.Failure
+	switch {
+	case errors.As(err, &failure) && isSilence(failure):
+		return fmt.Errorf("the network does not answer: no page was had for %d addresses in a row, nor %s, whose host had answered (%w): the same command goes on later", mostSilent, u, failure)
+	case err != nil && failure == nil:
+		return err
 	}
 	return nil
 }
@@ -205,7 +273,8 @@ func (l *Live) follow(u web.URL) web.URL {
 // maxPage bounds a page read from an archive, in bytes.
 const maxPage = 64 << 20
 
-// responses reads the responses of the archive in a folder, if there is one.
+// responses reads the responses of the archive in a folder, if there is one, with what a
+// browser made of them.
 func responses(dir string) func(yield func(*web.Response, error) bool) {
 	return func(yield func(*web.Response, error) bool) {
 		paths, err := store.Paths(dir)
@@ -216,15 +285,27 @@ func responses(dir string) func(yield func(*web.Response, error) bool) {
 			yield(nil, err)
 			return
 		}
+		var by *web.Rendering // of the response that follows, which has the id of
+		var of string
 		for rec, err := range store.Records(paths...) {
 			if err != nil {
 				yield(nil, fmt.Errorf("%w: collect again into a new folder", err))
 				return
 			}
-			if rec.Type() != "response" {
+			if rec.Type() == "conversion" {
+				if by, of, err = store.ReadRendering(rec, maxPage); err != nil {
+					yield(nil, err)
+					return
+				}
+				continue
+			}
+			if rec.Type() != "response" || rec.Asked() {
 				continue
 			}
 			r, err := store.ReadResponse(rec, maxPage)
+			if err == nil && by != nil && rec.Get("WARC-Record-ID") == of {
+				r.Rendering = by
+			}
 			if !yield(r, err) || err != nil {
 				return
 			}

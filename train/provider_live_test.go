@@ -290,7 +290,7 @@ func TestCollectFromAWiki(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages, err := NewLive(stack(t, fetch.Options{}), parse.New(parse.Options{}), PagesPath(dir), store.Options{})
+		pages, err := NewLive(stack(t, fetch.Options{}), parse.New(parse.Options{}), web.Canon{}, PagesPath(dir), store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +347,7 @@ func TestLive(t *testing.T) {
 		rw.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
 		case "/old":
-			http.Redirect(rw, r, "/new", http.StatusMovedPermanently)
+			http.Redirect(rw, r, "/new?utm_source=x", http.StatusMovedPermanently)
 		case "/loop":
 			http.Redirect(rw, r, "/loop", http.StatusFound)
 		case "/busy":
@@ -362,8 +362,9 @@ func TestLive(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
+	canon := web.Canon{StripTracking: true}
 	open := func() *Live {
-		l, err := NewLive(stack(t, fetch.Options{}), parse.New(parse.Options{}), dir, store.Options{})
+		l, err := NewLive(stack(t, fetch.Options{Canon: canon}), parserBy(canon), canon, dir, store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +374,7 @@ func TestLive(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if p, err := l.Page(t.Context(), address(t, srv.URL+"/old")); err != nil || p.URL.Path() != "/new" {
+			if p, err := l.Page(t.Context(), address(t, srv.URL+"/old")); err != nil || p.URL != address(t, srv.URL+"/new") {
 				t.Errorf("page %v, error %v", p, err)
 			}
 		})
@@ -409,6 +410,9 @@ func TestLive(t *testing.T) {
 	if n := l.Fetched(); n != 1 {
 		t.Errorf("%d pages were kept, want /new alone: /private asks not to be kept", n)
 	}
+	if p, err := l.Page(t.Context(), address(t, srv.URL+"/old")); err != nil || p.URL != address(t, srv.URL+"/new") || asked["/new"] != 1 {
+		t.Errorf("opened again, /old leads to %v, %v, after %d requests for it", p, err, asked["/new"])
+	}
 }
 
 // cancelFetcher is a fetcher that cancels after so many fetches.
@@ -443,7 +447,7 @@ func TestCollectGoesOn(t *testing.T) {
 		defer cancel()
 		f := &cancelFetcher{Fetcher: s, cancel: cancel}
 		f.left.Store(int32(after))
-		pages, err := NewLive(f, parse.New(parse.Options{}), PagesPath(dir), store.Options{})
+		pages, err := NewLive(f, parse.New(parse.Options{}), web.Canon{}, PagesPath(dir), store.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -474,5 +478,59 @@ func TestCollectGoesOn(t *testing.T) {
 	}
 	if stops < 3 {
 		t.Errorf("it was stopped %d times: the test tests nothing", stops)
+	}
+}
+
+// brokenFetcher is a fetcher to which nobody answers from a fetch on, or no page alone.
+type brokenFetcher struct {
+	Fetcher
+	left  int
+	pages bool
+}
+
+func (b *brokenFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if b.left--; b.left < 0 && (!b.pages || u.Path() != "/robots.txt") {
+		return nil, &web.Failure{Reason: web.ReasonDNS, Detail: "no such host"}
+	}
+	return b.Fetcher.Fetch(ctx, u)
+}
+
+// A collection whose network goes down ends, and goes on to the graph it would have given;
+// pages that are gone do not end it.
+func TestCollectWithoutNetwork(t *testing.T) {
+	links := map[string][]string{"Goal": nil}
+	for i := range 2*mostSilent + 4 {
+		links[fmt.Sprint("P", i)] = []string{"Goal"}
+	}
+	w := newWiki(t, links)
+	s := stack(t, fetch.Options{})
+	m, err := NewMediaWiki(t.Context(), address(t, w.URL+"/w/api.php"), stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, c := range []struct {
+		f     *brokenFetcher
+		ends  bool
+		nodes int
+	}{
+		{f: &brokenFetcher{Fetcher: s, left: 4}, ends: true},
+		{f: &brokenFetcher{Fetcher: s, left: 1, pages: true}, nodes: 5},
+		{f: &brokenFetcher{Fetcher: s, left: 1000}, nodes: 1 + 2*mostSilent + 4},
+	} {
+		pages, err := NewLive(c.f, parse.New(parse.Options{}), web.Canon{}, PagesPath(dir), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := Collect(t.Context(), &topic.Topic{}, addresses(t, w.URL+"/wiki/Goal"), m, pages, CollectOptions{Workers: 1})
+		switch {
+		case c.ends && (err == nil || errors.Is(err, ErrNoPage) || !strings.Contains(err.Error(), "the same command goes on")):
+			t.Errorf("without a network: %v, error %v", g, err)
+		case !c.ends && (err != nil || len(g.Nodes) != c.nodes):
+			t.Errorf("%+v: error %v, %d nodes, want %d", c.f, err, len(g.Nodes), c.nodes)
+		}
+		if err := pages.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -21,7 +21,8 @@ import (
 )
 
 // record makes a recorded web of HTML pages by their paths at
-// http://sketch.example/; a body ">path" is a redirect.
+// http://sketch.example/; a body ">path" is a redirect, and what follows "made:" in one
+// is what a browser made of it.
 func record(t testing.TB, pages map[string]string) (*corpus.Web, *corpus.Pages) {
 	t.Helper()
 	var paths []string
@@ -39,8 +40,12 @@ func record(t testing.TB, pages map[string]string) (*corpus.Web, *corpus.Pages) 
 					r.Head = []byte("HTTP/1.1 301 Moved\r\nLocation: " + at(to).String() + "\r\n")
 					r.Header = web.Header{"Location": {at(to).String()}}
 				} else {
-					r.Body = []byte(pages[p])
+					sent, made, rendered := strings.Cut(pages[p], "made:")
+					r.Body = []byte(sent)
 					r.Raw = r.Body
+					if rendered {
+						r.Rendering = &web.Rendering{Body: []byte(made)}
+					}
 				}
 				if !yield(r, nil) {
 					return
@@ -188,6 +193,31 @@ func TestFolder(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, c.says)
 			}
 		})
+	}
+}
+
+// Pages that a browser had made come back as it made them.
+func TestFolderOfRenderedPages(t *testing.T) {
+	w, pages := record(t, map[string]string{
+		"goal": "<div id=root></div>made:<p>bees dance", "a": `<div id=root></div>made:<p>alpha <a href="/goal">g</a>`, "b": `<p>beta <a href="/a">a</a>`,
+	})
+	g, err := FromRecord(t.Context(), w, pages, &topic.Topic{Name: "t"}, []web.URL{at("goal")}, nil, CollectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := layers(g); got != "goal | a | b" {
+		t.Errorf("layers %s", got)
+	}
+	dir := t.TempDir()
+	if err := Save(dir, g, store.Options{}, w.Lookup); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(t.Context(), dir, parserBy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Digest(nil) != g.Digest(nil) {
+		t.Error("the graph read from its folder is another")
 	}
 }
 

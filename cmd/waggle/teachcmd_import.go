@@ -114,6 +114,9 @@ func (c *teachImportCmd) recorded(ctx context.Context, set []paths.Path, problem
 	}
 	defer w.Close()
 	set, outside := paths.Within(ctx, set, corpus.NewLookup(w), filepath.Base(c.Web))
+	if ctx.Err() != nil { // the rest was not looked up
+		return nil, exit{exitStopped, errors.New("stopped; nothing was written")}
+	}
 	*problems = append(*problems, outside...)
 	return set, nil
 }

@@ -2,6 +2,8 @@ package asking
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/parse"
@@ -18,6 +20,7 @@ type Fetching struct {
 	parser   *parse.Parser
 	recorded bool
 	pages    map[web.URL]*web.Page // nil = cannot be had
+	failed   []web.URL             // of these those that the next question may have
 }
 
 // maxFetched bounds the pages kept; then they are read anew.
@@ -33,6 +36,10 @@ func (a *Fetching) Suggest(ctx context.Context, shown, candidates []paths.Path, 
 	if len(a.pages) > maxFetched {
 		clear(a.pages)
 	}
+	for _, u := range a.failed {
+		delete(a.pages, u)
+	}
+	a.failed = a.failed[:0]
 	for _, set := range [][]paths.Path{shown, candidates} {
 		for i := range set {
 			for _, s := range set[i].Steps {
@@ -55,6 +62,12 @@ func (a *Fetching) read(ctx context.Context, u web.URL) *web.Page {
 	r, err := fetch.Follow(ctx, a.fetcher, u, 10)
 	if ctx.Err() != nil {
 		return nil
+	}
+	var refused *web.Failure
+	switch {
+	case errors.As(err, &refused) && refused.Reason == web.ReasonRobots: // that holds
+	case err != nil || r.Status == http.StatusTooManyRequests || r.Status >= 500:
+		a.failed = append(a.failed, u)
 	}
 	var page *web.Page
 	if err == nil && r.Status >= 200 && r.Status < 300 {

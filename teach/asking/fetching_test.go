@@ -64,3 +64,40 @@ func TestQuestionsFetchOnlyWhatWasShown(t *testing.T) {
 		}
 	}
 }
+
+// A page that did not come is asked for again with the next question, and one that is not to be
+// had is not.
+func TestPagesThatDidNotComeAreAskedForAgain(t *testing.T) {
+	u, err := web.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		status int
+		err    error
+		again  bool
+	}{
+		{status: 404}, {status: 429, again: true}, {status: 503, again: true},
+		{err: &web.Failure{Reason: web.ReasonTimeout}, again: true}, {err: &web.Failure{Reason: web.ReasonRobots}},
+	} {
+		asked := 0
+		f := fetcherFunc(func(context.Context, web.URL) (*web.Response, error) {
+			if asked++; c.err != nil {
+				return nil, c.err
+			}
+			return &web.Response{URL: u, Status: c.status}, nil
+		})
+		a := NewFetching(teach.Options{Fetcher: f, Parser: parse.New(parse.Options{})})
+		shown := []paths.Path{{Steps: []paths.Step{{URL: u}, {URL: u}}}}
+		for range 2 {
+			a.Suggest(t.Context(), shown, nil, 1) // nothing is to be asked about
+		}
+		if asked != 1 && !c.again || asked != 2 && c.again {
+			t.Errorf("status %d, error %v: asked for %d times", c.status, c.err, asked)
+		}
+	}
+}
+
+type fetcherFunc func(context.Context, web.URL) (*web.Response, error)
+
+func (f fetcherFunc) Fetch(ctx context.Context, u web.URL) (*web.Response, error) { return f(ctx, u) }

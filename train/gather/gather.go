@@ -192,7 +192,7 @@ func (c *Collection) supply(ctx context.Context, r record, live, api *fetch.Stac
 			out.inlinks = train.KeptAnswers{From: wiki, Path: train.InlinksPath(c.Out), Batch: 1}
 		}
 		if r.web == nil {
-			pages, err := train.NewLive(live, parse.New(parse.Options{Canon: canon}), train.PagesPath(c.Out), archive)
+			pages, err := train.NewLive(live, parse.New(parse.Options{Canon: canon}), canon, train.PagesPath(c.Out), archive)
 			if err != nil {
 				return out, err
 			}
@@ -244,6 +244,8 @@ func (c *Collection) Check() error {
 		return errors.New("--truth takes the relevant pages of a recorded web: name it with --web")
 	case c.Topic != "" && c.Web == "":
 		return errors.New("--topic names a topic of a recorded web: name that with --web")
+	case c.AllPages && c.Web == "":
+		return errors.New("--all-pages is for a record: name it with --web")
 	// What is not given has a default; so a 0 was meant.
 	case c.Layers == 0 || c.LayerNodes == 0:
 		return fmt.Errorf("%d layers of %d pages: give at least 2 layers (targets and their in-links) of 1 page", c.Layers, c.LayerNodes)

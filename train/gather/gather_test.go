@@ -78,6 +78,17 @@ func TestTrainCollectFromAWiki(t *testing.T) {
 	}
 }
 
+// The wishes of pages are passed over on a record alone.
+func TestAllPagesNeedARecord(t *testing.T) {
+	c := Collection{Out: filepath.Join(t.TempDir(), "graph"), MediaWiki: "https://a.example/w/api.php", AllPages: true, Layers: 5, LayerNodes: 600, Similar: 2}
+	if err := c.Check(); err == nil || !strings.Contains(err.Error(), "--all-pages is for a record") {
+		t.Errorf("on the live web: %v", err)
+	}
+	if c.Web = "a record"; c.Check() != nil {
+		t.Errorf("on a record: %v", c.Check())
+	}
+}
+
 func TestHostName(t *testing.T) {
 	for given, want := range map[string]string{
 		"a.example": "a.example", " A.Example. ": "a.example", "https://a.example/": "a.example", "https://a.example": "a.example",
