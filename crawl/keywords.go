@@ -217,7 +217,7 @@ func (d *driver) renewPage(ctx context.Context, r *renewal, p *web.Page) error {
 	r.pages = append(r.pages, web.Renewal{URL: p.URL, Verdict: v})
 	if c, ok := r.teach[p.URL]; ok && c.Features != nil && d.step.steering.labels[p.URL] == "" {
 		if learns, ok := d.Scorer.(LabelledScorer); ok {
-			learns.Label(&c, p, v)
+			learns.Label(&c, p, v, true)
 		}
 	}
 	page := hashOf(p.URL)

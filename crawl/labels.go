@@ -19,8 +19,9 @@ import (
 // LabelledScorer is implemented by scorers that learn from what a person says of a page.
 type LabelledScorer interface {
 	// Label teaches as Visit does with a page whose relevance is what the person said,
-	// 0 or 1. c is the link by which the page was reached.
-	Label(c *web.Candidate, p *web.Page, v web.Verdict)
+	// 0 or 1. judged tells that v is the judge's instead: the label was undone, or the
+	// judge has other keywords. c is the link by which the page was reached.
+	Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool)
 }
 
 // RecallingScorer is implemented by scorers that tell what Visit would give the links of a page, and learn nothing of it.
@@ -94,7 +95,7 @@ func (s *Step) label(ctx context.Context, now time.Time, pages []*web.Page, j Ju
 		}
 		if c, ok := s.recent.at[p.URL]; ok && c.Features != nil {
 			if learns, ok := s.scorer.(LabelledScorer); ok {
-				learns.Label(&c, p, v)
+				learns.Label(&c, p, v, s.steering.labels[p.URL] == "")
 			}
 		}
 		// Of a page and its copies the harvest has the page.

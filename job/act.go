@@ -45,11 +45,11 @@ func CheckAct(col collection.Collection, a event.Act, pages func() (int, error))
 }
 
 // checkReword says why a crawl takes no other keywords while it runs, by its scorer: one that looks
-// for those that it was made of, or compares pages with them by another likeness than the judge's,
-// goes on with the old ones. It is nil where the scorer goes by the judge alone.
+// for those that it was made of, or compares pages with them by a likeness of its own,
+// goes on with the old ones. It is nil where the scorer goes by the judge, or by examples.
 func (j *Job) checkReword() error {
 	_, looks := j.scorer().Uses(score.InputKeywords, j.Scorer.Set)
-	if by := j.Scorer.Similarity; !looks && (by == "" || by == "judge") {
+	if by := j.Scorer.Similarity; !looks && by != "keywords" && by != "keywords-idf" {
 		return nil
 	}
 	return fmt.Errorf("the scorer %s takes no other keywords while a crawl runs, as it uses those of its beginning: stop it, and have it judged anew with waggle judge", j.Scorer.name())

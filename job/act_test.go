@@ -20,6 +20,7 @@ func TestCheckKeywords(t *testing.T) {
 		{"scorer: {name: breadth-first}", ""},
 		{"scorer: {name: best-first-page, similarity: judge}", ""},
 		{"scorer: {name: best-first-page, similarity: keywords-idf}", "the scorer best-first-page"},
+		{"scorer: {name: best-first-page, similarity: tfidf}", ""},
 		{"scorer: {name: infospiders-like}", "the scorer infospiders-like"},
 		{"scorer: {name: backlink}", ""},
 		{"scorer: {name: backlink, set: {hot: 1}}", "the scorer backlink"},

@@ -82,6 +82,9 @@ func (j *Job) filesFrom(dir string) {
 		if *name != "" && !filepath.IsAbs(*name) {
 			*name = filepath.Join(dir, *name)
 		}
+		if name == &j.Fetch.Cookies && !isFileName(*name) { // Join takes ./ away
+			*name = "." + string(filepath.Separator) + *name
+		}
 	}
 	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
 		for i, name := range list {

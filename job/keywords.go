@@ -25,7 +25,7 @@ func (m *Maker) reword(words []string) (crawl.Rewording, error) {
 	}
 	if m.Topic != nil {
 		t := *m.Topic
-		t.Keywords = words
+		t.Keywords, t.Language = words, m.words().Languages()
 		if err := t.Validate(); err != nil {
 			return crawl.Rewording{}, err
 		}
@@ -48,18 +48,44 @@ func (m *Maker) stored(ctx context.Context) iter.Seq2[*web.Page, error] {
 // takeKeywords gives the job of a crawl that goes on the keywords that a person gave it
 // while it ran, where the job still has those before: a run may have died between the turn
 // of that act and the job file. Where the crawl was judged anew since, the job file has
-// those of now. The languages of the topic stay those of the keywords before the first act:
-// terms and state of the judge are in them.
+// those of now. The languages of the topic stay those of the keywords before the first act, be it
+// of a round before: terms and state of the judge are in them.
 func (m *Maker) takeKeywords() {
-	if m.Begun == nil {
-		return
+	var logs []collection.Collection // of the rounds before and of this crawl
+	for _, c := range []*collection.Collection{m.Before, m.Begun} {
+		if c != nil {
+			logs, _ = c.RoundsBefore() // an error is of the working directory, and told elsewhere
+			logs = append(logs, *c)
+		}
 	}
+	for i, c := range slices.Backward(logs) {
+		g := givenKeywords(c)
+		if g == nil {
+			continue
+		}
+		if own := m.Begun != nil && i == len(logs)-1; own && !m.rejudging && slices.Equal(m.Job.Topic.Keywords, g.before) {
+			m.Job.Topic.Keywords, m.first.Keywords = slices.Clone(g.now), g.now
+		}
+		if g.acted && slices.Equal(m.first.Keywords, g.now) {
+			m.first.Keywords = g.first
+		}
+	}
+}
+
+// actKeywords are the keywords that acts gave a crawl.
+type actKeywords struct {
+	now, before []string // those of the last act, and those that it found
+	first       []string // those that the first act found, if acted
+	acted       bool     // those of now follow from first by acts alone
+}
+
+// givenKeywords reads the keywords that acts gave a crawl from its log; nil where those of now are from elsewhere.
+func givenKeywords(c collection.Collection) *actKeywords {
 	var acts []event.Act
-	var first []string // the keywords before acts gave others
-	acted := false     // first is known
-	own := false       // the next change belongs to an act
-	last := -1         // of acts, the one that gave keywords; -1 where they are from elsewhere
-	for e, err := range m.Begun.CommittedKinds(event.Act{}.Kind(), event.Changed{}.Kind()) {
+	var g actKeywords
+	own := false // the next change belongs to an act
+	last := -1   // of acts, the one that gave keywords; -1 where they are from elsewhere
+	for e, err := range c.CommittedKinds(event.Act{}.Kind(), event.Changed{}.Kind()) {
 		if err != nil {
 			continue // the log is damaged there, which is told elsewhere
 		}
@@ -72,8 +98,8 @@ func (m *Maker) takeKeywords() {
 				if e.Do == event.Keywords || !slices.Equal(was, is) { // else a later act had replaced them
 					own, last = true, len(acts)-1
 				}
-				if e.Do == event.Keywords && !acted {
-					first, acted = e.KeywordsBefore, true
+				if e.Do == event.Keywords && !g.acted {
+					g.first, g.acted = e.KeywordsBefore, true
 				}
 			}
 		case event.Changed:
@@ -81,23 +107,18 @@ func (m *Maker) takeKeywords() {
 				continue
 			}
 			if !own {
-				last, acted = -1, false
+				last, g.acted = -1, false
 			}
 			own = false
 		}
 	}
 	if last < 0 {
-		return
+		return nil
 	}
-	before, ok := event.KeywordsAfter(acts[:last])
-	if !ok {
-		before = acts[last].KeywordsBefore
+	var ok bool
+	if g.before, ok = event.KeywordsAfter(acts[:last]); !ok {
+		g.before = acts[last].KeywordsBefore
 	}
-	words, _ := event.KeywordsAfter(acts)
-	if !m.rejudging && slices.Equal(m.Job.Topic.Keywords, before) {
-		m.Job.Topic.Keywords = slices.Clone(words)
-	}
-	if acted && slices.Equal(m.Job.Topic.Keywords, words) {
-		m.first.Keywords = first
-	}
+	g.now, _ = event.KeywordsAfter(acts)
+	return &g
 }

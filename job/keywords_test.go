@@ -334,6 +334,22 @@ func TestKeywordsKeepTheLanguage(t *testing.T) {
 		if j, err := job.In(collection.At(dir)); err != nil || !slices.Equal(j.Topic.Keywords, c.act) {
 			t.Errorf("the job has the keywords %q, %v", j.Topic.Keywords, err)
 		}
+		// A round of it.
+		base := collection.At(dir)
+		j, err := job.In(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &job.Maker{Job: j, Before: &base, Fetcher: garden{1, 5}}
+		if err := m.MakeTopic(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(m.Analyzer.Languages(), " "); got != c.stays {
+			t.Errorf("%q, then %q: a round is in %s", c.first, c.act, got)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
 		other := []string{"Daten und Tabellen"}
 		if c.new == "en" {
 			other = []string{"tables of the database"}

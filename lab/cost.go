@@ -235,14 +235,14 @@ func (w watchedScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byt
 }
 
 // Label implements crawl.LabelledScorer, for scorers that learn from labels.
-func (w watchedScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
+func (w watchedScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool) {
 	defer w.took(visiting, time.Now())
 	if s, ok := w.scorer.(crawl.LabelledScorer); ok {
-		s.Label(c, p, v)
+		s.Label(c, p, v, judged)
 	}
 }
 
-// Recall implements crawl.RecallingScorer. Those that do not have no memory of a page that they are not shown.
+// Recall implements crawl.RecallingScorer; it is nil of scorers that do not.
 func (w watchedScorer) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	defer w.took(visiting, time.Now())
 	if s, ok := w.scorer.(crawl.RecallingScorer); ok {

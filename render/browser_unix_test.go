@@ -130,6 +130,8 @@ func TestSandboxIsGivenUpLast(t *testing.T) {
 		notes int
 	}{
 		{"out of memory", 0}, {"No usable sandbox!", 1},
+		{"FATAL:setuid_sandbox_host.cc(158)] The SUID sandbox helper binary was found, but is not configured correctly. Rather than run without sandboxing I'm aborting now.", 1},
+		{"FATAL:credentials.cc(127)] Check failed: . : Permission denied (13)", 1},
 	} {
 		var notes []string
 		args := filepath.Join(t.TempDir(), "args")

@@ -167,9 +167,13 @@ func (a *apprenticeScorer) visit(c *web.Candidate, p *web.Page, v web.Verdict, r
 	})
 }
 
-// Label teaches the relevance that a person gave a page, as one more visit of it.
-func (a *apprenticeScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
-	if p != nil && (a.online || a.known != nil) {
+// Label teaches the relevance that a person gave a page, or the similarity that Visit would, as one
+// more visit of it.
+func (a *apprenticeScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool) {
+	switch {
+	case judged:
+		a.Visit(c, p, v)
+	case p != nil && (a.online || a.known != nil):
 		a.visit(c, p, v, v.Relevance)
 	}
 }

@@ -62,6 +62,9 @@ func (f *fish) Visit(c *web.Candidate, _ *web.Page, v web.Verdict) []byte {
 	return binary.AppendUvarint([]byte{0}, uint64(max(left-1, 0)))
 }
 
+// Recall is Visit, which changes nothing here.
+func (f *fish) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte { return f.Visit(c, p, v) }
+
 // read gives for a link what its parent passed on, for a seed (without memory)
 // what a path begins with.
 func (f *fish) read(memory []byte) (relevant bool, left int) {

@@ -275,6 +275,30 @@ func TestBeliefWithoutAPage(t *testing.T) {
 	}
 }
 
+// What links of a copy carry is never less than what those of a page carry that did not come: a path does not begin there.
+func TestRecallKeepsThePath(t *testing.T) {
+	for _, d := range score.Descriptions() {
+		if d.Print != nil {
+			continue // another scorer with settings
+		}
+		name := d.Name
+		s := newScorer(t, name, score.Options{})
+		x, ok := s.(interface {
+			Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte
+		})
+		if !ok {
+			continue
+		}
+		p := pageOn("steel")
+		seed := web.Candidate{URL: p.URL}
+		memory := s.Visit(&seed, p, web.Verdict{})
+		c := web.Candidate{URL: p.URL, Depth: 1, Features: s.Extract(p, web.Verdict{})[0], Memory: memory}
+		if without := s.Visit(&c, nil, web.Verdict{}); without != nil && x.Recall(&c, p, web.Verdict{}) == nil {
+			t.Errorf("%s: links of a copy carry nothing, and %x if the page had not come", name, without)
+		}
+	}
+}
+
 // Hu, Tu & Tong 2014, table 1, the crawlers compared with: by the page's classifier alone. Of the
 // three nearest, cosines 1, .71 and .95, the last two are targets.
 func TestNearestPageLike(t *testing.T) {

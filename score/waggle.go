@@ -178,10 +178,14 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return w.Recall(c, p, v)
 }
 
-// Label teaches the relevance that a person gave a page, as one more visit of it. That
-// label stays.
-func (w *waggle) Label(c *web.Candidate, _ *web.Page, v web.Verdict) {
-	w.record(c, quantize(v.Relevance), redirected(c), web.URL{})
+// Label teaches the relevance that a person gave a page, or the similarity that Visit would, as one
+// more visit of it. That label stays.
+func (w *waggle) Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool) {
+	relevance := v.Relevance
+	if judged {
+		relevance = w.page(p, v)
+	}
+	w.record(c, quantize(relevance), redirected(c), web.URL{})
 }
 
 // Led teaches the worth of a page by what it led to, as one more visit of it.

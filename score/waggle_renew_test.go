@@ -18,7 +18,7 @@ import (
 // renewing is what a crawl looks for in a scorer where its judge changes its mind.
 type renewing interface {
 	sharing
-	Label(c *web.Candidate, p *web.Page, v web.Verdict)
+	Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool)
 	Renew(pages []web.Renewal)
 	Learnt() *model.Weights
 }
@@ -89,7 +89,7 @@ func TestWaggleRenews(t *testing.T) {
 		{"what a person said stays", func(s renewing, f fetches) {
 			for range 5 {
 				for i := range 20 {
-					s.Label(f.link(i), f.page(i), verdict([...]float64{1, 0}[i%2]))
+					s.Label(f.link(i), f.page(i), verdict([...]float64{1, 0}[i%2]), false)
 				}
 			}
 			s.Stale()
@@ -228,7 +228,7 @@ func TestWaggleRenewsAsIfKnown(t *testing.T) {
 				case "fail":
 					s.Visit(c, nil, web.Verdict{})
 				case "label":
-					s.Label(c, p, verdict(float64(step.Link%2)))
+					s.Label(c, p, verdict(float64(step.Link%2)), false)
 				case "led":
 					s.(interface{ Led(*web.Candidate, float64) }).Led(c, step.Relevance)
 				case "renew":

@@ -53,8 +53,8 @@ func TestLabelsTeachWithAnotherSimilarity(t *testing.T) {
 		visited := after(func(s score.Scorer, c *web.Candidate, p *web.Page, _ int) { s.Visit(c, p, verdict(.9)) })
 		labelled := after(func(s score.Scorer, c *web.Candidate, p *web.Page, i int) {
 			s.(interface {
-				Label(c *web.Candidate, p *web.Page, v web.Verdict)
-			}).Label(c, p, verdict(float64(i%2)))
+				Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool)
+			}).Label(c, p, verdict(float64(i%2)), false)
 		})
 		if labelled >= visited {
 			t.Errorf("%s: a link like those that were called irrelevant has %v, and %v as they were judged", name, labelled, visited)

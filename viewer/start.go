@@ -146,7 +146,7 @@ func (s *Server) slowly(do func(r *http.Request, d *wantedSeeds, note func(strin
 }
 
 // tellSlowly answers with what do notes, and at the end with what it returns. Once it has
-// returned, w is the server's again: later notes are told nobody.
+// returned, w is the server's again: later notes are told to nobody.
 func tellSlowly(w http.ResponseWriter, do func(note func(string)) (progress, error)) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("X-Accel-Buffering", "no")

@@ -44,11 +44,13 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		dir := event.Line(filepath.Dir(filepath.Dir(filepath.Clean(c.Again))))
 		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
 	}
-	seeds, err := c.seeds(std.in)
-	if err != nil {
-		return exit{exitUsage, err}
+	if c.SeedsFile == "-" { // for every round: standard input is read once
+		seeds, err := c.seeds(std.in)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		c.Seeds, c.SeedsFile = seeds, ""
 	}
-	c.Seeds, c.SeedsFile = seeds, "" // for every round: standard input is read once
 	for {
 		began := time.Now()
 		err := c.round(ctx, std, docs, base)

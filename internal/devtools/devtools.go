@@ -254,7 +254,7 @@ func screen() (env []string) {
 }
 
 // sandboxWords are what a Chromium says that refuses to run without its sandbox.
-var sandboxWords = regexp.MustCompile(`(?i)without --no-sandbox|no usable sandbox|setuid sandbox|failed to move to new namespace|sandbox/linux`)
+var sandboxWords = regexp.MustCompile(`(?i)without --no-sandbox|no usable sandbox|s(et)?uid[ _]sandbox|credentials\.cc|failed to move to new namespace|sandbox/linux`)
 
 // refusal is the error of a browser that did not answer.
 func (b *Browser) refusal(program string, err error) error {

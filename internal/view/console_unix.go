@@ -165,7 +165,13 @@ func (t *tty) listen() {
 	}
 }
 
-func (t *tty) Interrupt() { unix.Kill(unix.Getpid(), unix.SIGINT) }
+func (t *tty) Interrupt() {
+	s := unix.SIGINT
+	if signal.Ignored(s) { // by who started the process: SIGTERM is heard
+		s = unix.SIGTERM
+	}
+	unix.Kill(unix.Getpid(), s)
+}
 
 // Suspend stops the process as Ctrl-Z does, and returns when it goes on.
 func (t *tty) Suspend() {

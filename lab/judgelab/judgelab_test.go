@@ -49,7 +49,8 @@ func TestReadLabels(t *testing.T) {
 			"w\tants\thttp://a.test/\t2\tA\t1\nw\tants\thttp://a.test/\t-\tA\t1\n" +
 			"w\tants\thttp://b.test/\t2\tA\t1\nw\tants\thttp://b.test/\t1\tA\t2\nw\tants\thttp://b.test/\t-\tA\t2\n" +
 			"w\tants\thttp://c.test/\t0\tB\t1\nw\tants\thttp://c.test/\t2\tA\t1\nw\tants\thttp://c.test/\t?\tA\t2\n" +
-			"w\tants\thttp://d.test/\t1\tA\t1\nw\tants\thttp://d.test/\t?\tA\t1\n",
+			"w\tants\thttp://d.test/\t1\tA\t1\nw\tants\thttp://d.test/\t?\tA\t1\n" +
+			"w\tants\thttp://e.test/\t2\tA\t1\nw\tants\thttp://e.test/\t?\tA\t2\nw\tants\thttp://e.test/\t-\tA\t2\n",
 		"topic\taddress\tas\nw/bees\thttp://c.test/\texample\nw/bees\thttp://d.test/\tnegative\n",
 	} {
 		if err := l.ReadLabels(strings.NewReader(s), "labels"); err != nil {
@@ -59,7 +60,7 @@ func TestReadLabels(t *testing.T) {
 	if g := l.Grades["w/bees"]; len(g) != 1 || g["http://a.test/"] != 1 || l.Chosen["w/bees"][0] != "http://c.test/" || l.Unlike["w/bees"][0] != "http://d.test/" {
 		t.Errorf("%+v", l)
 	}
-	if g, want := l.Grades["w/ants"], map[string]int{"http://b.test/": 2, "http://c.test/": 0}; !maps.Equal(g, want) {
+	if g, want := l.Grades["w/ants"], map[string]int{"http://b.test/": 2, "http://c.test/": 0, "http://e.test/": 2}; !maps.Equal(g, want) {
 		t.Errorf("grades %v, want %v", g, want)
 	}
 	if err := l.ReadLabels(strings.NewReader("topic\tgrade\nx\t1\n"), "labels"); err == nil || !strings.Contains(err.Error(), "labels:2: there is no address") {

@@ -105,7 +105,8 @@ func (l *Labels) ReadLabels(r io.Reader, name string) error {
 	}
 	type decision struct {
 		reader, round string
-		grade         int
+		grade         int // if known
+		known         bool
 	}
 	given := map[[2]string][]decision{} // by topic and address, the last at the end
 	lines := bufio.NewScanner(r)
@@ -140,18 +141,23 @@ func (l *Labels) ReadLabels(r io.Reader, name string) error {
 			l.Unlike[id] = append(l.Unlike[id], address)
 		case err == nil, said == pool.Label{}.Withdrawal().Grade.String(), said == pool.CannotTell.String():
 			at := [2]string{id, address}
-			all := slices.DeleteFunc(given[at], func(d decision) bool {
-				return d.reader == now.reader && (d.round == now.round || said == pool.CannotTell.String())
-			})
-			if now.grade = grade; err == nil {
+			all := slices.DeleteFunc(given[at], func(d decision) bool { return d.reader == now.reader && d.round == now.round })
+			if now.grade, now.known = grade, err == nil; now.known || said == pool.CannotTell.String() {
 				all = append(all, now)
 			}
 			given[at] = all
 			if l.Grades[id] == nil {
 				l.Grades[id] = map[string]int{}
 			}
-			if delete(l.Grades[id], address); len(all) > 0 {
-				l.Grades[id][address] = all[len(all)-1].grade
+			unsure := map[string]bool{} // readers who cannot tell
+			for _, d := range all {
+				unsure[d.reader] = unsure[d.reader] || !d.known
+			}
+			delete(l.Grades[id], address)
+			for _, d := range all {
+				if !unsure[d.reader] {
+					l.Grades[id][address] = d.grade
+				}
 			}
 		}
 	}

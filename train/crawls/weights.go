@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/collection"
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
 )
@@ -28,7 +27,7 @@ func Weights(ctx context.Context, dir, version string) (_ *model.File, err error
 	if err != nil {
 		return nil, err
 	}
-	m := &job.Maker{Job: j, Begun: &col, Analyzer: text.NewAnalyzer()}
+	m := &job.Maker{Job: j, Begun: &col}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	if err := m.MakeScorer(ctx); err != nil {
 		return nil, err
