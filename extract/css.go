@@ -239,6 +239,9 @@ func (st step) advance(p *Page, before []bool, left *int) []bool {
 			ok = e.previous >= 0 && (before[e.previous] || reached[e.previous])
 			reached[i] = ok
 		}
+		if ok && st.visits.alone != nil {
+			ok = st.visits.alone.Match(e.node)
+		}
 		if ok && costs != nil {
 			if *left -= costs[i]; *left < 0 {
 				p.short, ok = true, false

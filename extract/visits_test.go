@@ -16,6 +16,7 @@ func TestVisitsAreBounded(t *testing.T) {
 	nested := func(n, bytes int) string {
 		return strings.Repeat("<div>", n) + "<template><p>" + strings.Repeat("y", bytes) + "</template>x"
 	}
+	article := strings.Repeat("<div>", 100) + "<h2 title=a:b>Article</h2>" + strings.Repeat("y", 400_000)
 	for _, c := range []struct {
 		css, body string
 		found     int // -1: it is ended
@@ -24,11 +25,16 @@ func TestVisitsAreBounded(t *testing.T) {
 		{`tr:\6eth-child(even)`, rows(50_000), -1},
 		{"tr:only-of-type", rows(50_000), -1},
 		{"tr", rows(50_000), 50_000},
+		{"tr:not(:first-child)", rows(50_000), 49_999},
+		{"tr:not(:last-child)", rows(50_000), 49_999},
 		{"div:contains(x)", nested(300, 10_000), 300},
 		{"div:contains(x)", nested(300, 2_000_000), -1},
 		{"div:has(:containsown(x))", nested(300, 1000), 299},
 		{"div:matches(x)", nested(300, 200_000), -1},
 		{"div:has(:contains(x))", nested(300, 20_000), -1},
+		{"h2:matches(^Art)", article, 1},
+		{"[title='a:b']:matches(^Art)", article, 1},
+		{`h\32:matches(^Art)`, article, 1},
 	} {
 		root, err := html.Parse(strings.NewReader(c.body))
 		if err != nil {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -184,7 +185,7 @@ func (s *state) last() checkpoint {
 // news is what the log tells beyond a checkpoint.
 type news struct {
 	end      int64  // where its last whole line ends
-	tail     uint64 // a hash of the bytes before that
+	tail     []byte // the last of the bytes before that, as they were read
 	pages    int
 	numbers  map[uint64]int     // number of the last page of an address
 	verdicts map[uint64]verdict // told anew
@@ -195,27 +196,36 @@ type news struct {
 // Update indexes what the log tells by now, and commits it. Pages that ask not to be
 // indexed (noindex) are left out. progress, unless nil, is
 // called after each commit. A log that is not the one of before, because a crawl that
-// was killed cut it back or it was repaired, takes the index back as far as needed. One that
-// becomes another while it is read is left to the next Update.
+// was killed cut it back or it was repaired, takes the index back as far as needed, also where it
+// becomes another while it is read.
 func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
+	for {
+		if another, err := b.update(ctx, progress); !another || err != nil {
+			return err
+		}
+	}
+}
+
+// update indexes what the log tells by now, unless it becomes another meanwhile.
+func (b *Builder) update(ctx context.Context, progress func(Progress)) (another bool, err error) {
 	b.batch, b.pending, b.size = b.bleve.NewBatch(), nil, 0 // of an Update that came to no end
 	if err := b.rewind(ctx); err != nil {
-		return err
+		return false, err
 	}
 	from := b.last()
 	n, err := b.readNews(ctx, from)
 	if err != nil || n.end == from.Log {
-		return err
+		return false, err
 	}
 	if err := b.renew(ctx, n); err != nil {
-		return err
+		return false, err
 	}
 	docs := b.col.Documents(ctx, b.parser, from.Archive, func(u web.URL) (int, bool) { i, ok := n.numbers[hashOf(u.String())]; return i, ok })
 	defer docs.Close()
 	at, number := from, -1
 	for e, err := range event.EntriesFrom(b.col.EventLog(), from.Log) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
+			return false, err
 		}
 		if e.Offset >= n.end {
 			break
@@ -232,17 +242,17 @@ func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
 			}
 			doc, err := docs.Take(number, f)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if err := b.add(ctx, f, doc, n.verdicts, at.Thresholds); err != nil {
-				return err
+				return false, err
 			}
 			at.Pages++
 		}
 		at.Archive = docs.At()
 		if len(b.pending) >= batchPages || b.size >= batchBytes {
 			if another, err := b.commit(at, n); another || err != nil {
-				return err
+				return another, err
 			}
 			if progress != nil {
 				progress(Progress{Pages: from.Pages + n.pages, Indexed: at.Pages})
@@ -251,12 +261,12 @@ func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
 	}
 	at.Log = n.end
 	if another, err := b.commit(at, n); another || err != nil {
-		return err
+		return another, err
 	}
 	if progress != nil {
 		progress(Progress{Pages: at.Pages, Indexed: at.Pages})
 	}
-	return nil
+	return false, nil
 }
 
 func hashOf(address string) uint64 { return xxh3.HashString(address) }
@@ -276,7 +286,12 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 		if errors.Is(e.Err, event.ErrTorn) {
 			break
 		}
+		if e.Offset != n.end { // of a line that is too long not all is at hand
+			n.tail = nil
+		}
 		n.end = e.Offset + int64(len(e.Line))
+		n.tail = append(n.tail, e.Line[max(0, len(e.Line)-tailBytes):]...)
+		n.tail = n.tail[max(0, len(n.tail)-tailBytes):]
 		at.hear(e.Event)
 		switch e := e.Event.(type) {
 		case event.Fetched:
@@ -293,11 +308,7 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 		}
 	}
 	n.pages = len(n.numbers) - n.left
-	var err error
-	if n.tail, err = tailOf(b.col.EventLog(), n.end); errors.Is(err, io.EOF) { // it was cut back meanwhile
-		n.end, err = from.Log, nil
-	}
-	return n, err
+	return n, nil
 }
 
 // add puts a page into the batch, and commits none. thresholds is how many the crawl had been
@@ -359,11 +370,11 @@ func head(s string, n int) string {
 // commit writes the batch with a checkpoint, unless the log has become another than the one
 // of which n tells, and by which pages were chosen for the batch.
 func (b *Builder) commit(at checkpoint, n *news) (another bool, err error) {
-	var tail uint64
+	var tail []byte
 	if at.Tail, err = tailOf(b.col.EventLog(), at.Log); err == nil {
-		tail, err = tailOf(b.col.EventLog(), n.end)
+		tail, err = bytesBefore(b.col.EventLog(), n.end, len(n.tail))
 	}
-	switch another = err == nil && tail != n.tail || errors.Is(err, io.EOF); {
+	switch another = err == nil && !bytes.Equal(tail, n.tail) || errors.Is(err, io.EOF); {
 	case another && n.rejudged: // the index has verdicts that are told no more
 		return true, b.anew()
 	case another:
@@ -392,18 +403,24 @@ func (b *Builder) write() error {
 	return nil
 }
 
-// tailBytes is of how many bytes before a place of the log the hash is kept.
+// tailBytes is how many bytes before a place of the log tell whether it is the same log.
 const tailBytes = 512
 
 // tailOf is a hash of the bytes before an offset of the log.
 func tailOf(log string, offset int64) (uint64, error) {
+	b, err := bytesBefore(log, offset, int(min(tailBytes, offset)))
+	return xxh3.Hash(b), err
+}
+
+// bytesBefore are the n bytes before an offset of the log. The error wraps io.EOF where it ends before.
+func bytesBefore(log string, offset int64, n int) ([]byte, error) {
 	f, err := os.Open(log)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	b := make([]byte, min(tailBytes, offset))
-	_, err = f.ReadAt(b, offset-int64(len(b)))
-	return xxh3.Hash(b), errors.Join(err, f.Close())
+	b := make([]byte, n)
+	_, err = f.ReadAt(b, offset-int64(n))
+	return b, errors.Join(err, f.Close())
 }
 
 // Pages is how many pages the index holds.

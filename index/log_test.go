@@ -2,6 +2,8 @@ package index
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,8 +96,22 @@ func (m *meanwhile) Parse(r *web.Response) (*web.Page, error) {
 	return m.Parser.Parse(r)
 }
 
-// A log that is cut back and grows again between the two readings of an Update ends, after
-// another Update, in the index of the log that is there.
+// whileAsked is a context that has something happen when it is asked for an error.
+type whileAsked struct {
+	context.Context
+	happens func()
+}
+
+func (w *whileAsked) Err() error {
+	if w.happens != nil {
+		w.happens()
+		w.happens = nil
+	}
+	return w.Context.Err()
+}
+
+// A log that is cut back and grows again while an Update reads it, the first time or between that
+// and the second, ends in the index of the log that is there.
 func TestAnotherLogWhileIndexing(t *testing.T) {
 	c := made(t)
 	log, err := os.ReadFile(c.EventLog())
@@ -105,8 +121,9 @@ func TestAnotherLogWhileIndexing(t *testing.T) {
 	closing(t, builder(t, c))
 	want := all(t, Dir(c))
 	lines := bytes.SplitAfter(log, []byte("\n"))
-	put := func(lines [][]byte) {
-		if err := os.WriteFile(c.EventLog(), bytes.Join(lines, nil), 0o600); err != nil {
+	put := func(lines [][]byte) { // another file: one that is open stays as it was
+		other := filepath.Join(t.TempDir(), "log")
+		if err := errors.Join(os.WriteFile(other, bytes.Join(lines, nil), 0o600), os.Rename(other, c.EventLog())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,29 +138,33 @@ func TestAnotherLogWhileIndexing(t *testing.T) {
 		"a page less, and judgements": append(slices.Delete(slices.Clone(lines[:pages[5]+1]), pages[2], pages[2]+1), []byte(`{"kind":"rejudged","at":"2000-01-02T00:00:00Z","pages":[{"url":"https://bees.test/","relevance":0.01,"similarity":0,"was":true}]}`+"\n")),
 		"longer":                      append(slices.Clone(lines), lines[pages[0]:]...),
 	} {
-		dir := filepath.Join(t.TempDir(), "index")
-		put(lines[:pages[0]+1])
-		p := &meanwhile{Parser: parse.New(parse.Options{})}
-		b, err := NewBuilder(c, dir, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Update(t.Context(), nil); err != nil { // so that the index has a page before
-			t.Fatal(err)
-		}
-		put(was)
-		p.happens = func() { put(lines) }
-		for range 2 {
-			if err := b.Update(t.Context(), nil); err != nil {
+		for _, first := range []bool{false, true} {
+			dir := filepath.Join(t.TempDir(), "index")
+			put(lines[:pages[0]+1])
+			p, ctx := &meanwhile{Parser: parse.New(parse.Options{})}, &whileAsked{Context: t.Context()}
+			b, err := NewBuilder(c, dir, p)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if p.happens != nil {
-			t.Fatalf("%s: nothing happened", name)
-		}
-		closing(t, b)
-		if got := all(t, dir); !slices.Equal(got, want) {
-			t.Errorf("%s: %q\nanew: %q", name, got, want)
+			if err := b.Update(t.Context(), nil); err != nil { // so that the index has a page before
+				t.Fatal(err)
+			}
+			put(was)
+			if first {
+				ctx.happens = func() { put(lines) }
+			} else {
+				p.happens = func() { put(lines) }
+			}
+			if err := b.Update(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
+			if p.happens != nil || ctx.happens != nil {
+				t.Fatalf("%s: nothing happened", name)
+			}
+			closing(t, b)
+			if got := all(t, dir); !slices.Equal(got, want) {
+				t.Errorf("%s, while it is read first (%v): %q\nanew: %q", name, first, got, want)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,7 +31,7 @@ type Live struct {
 	pages   map[web.URL]*web.Page // nil: fetched, and none
 	moved   map[web.URL]web.URL
 	busy    map[web.URL]chan struct{} // being fetched; closed when done
-	last    web.URL                   // answered last
+	hosts   []string                  // the origins that answered last, each once, the newest first
 	answers int
 	silent  int // requests in a row to which nobody answered
 }
@@ -54,7 +55,7 @@ func NewLive(f Fetcher, p Parser, canon web.Canon, dir string, o store.Options) 
 			r.Location, _ = canon.Parse(r.Location.String()) // canonical before, so it stays an address
 		}
 		l.learn(r)
-		l.last = r.URL
+		l.answered(r.URL)
 	}
 	return l, nil
 }
@@ -158,7 +159,8 @@ func (l *Live) get(ctx context.Context, u web.URL) error {
 	r, err := l.fetch.Fetch(ctx, u)
 	if err == nil {
 		l.mu.Lock()
-		l.last, l.silent = u, 0
+		l.answered(u)
+		l.silent = 0
 		l.answers++
 		l.mu.Unlock()
 	}
@@ -193,6 +195,17 @@ func (l *Live) get(ctx context.Context, u web.URL) error {
 	return nil
 }
 
+// hostsAsked is how many hosts that answered are asked before the network is taken for down:
+// one of them may be gone for good.
+const hostsAsked = 4
+
+// answered remembers the host of an address. Who calls it holds the lock, or is alone.
+func (l *Live) answered(u web.URL) {
+	origin := u.Origin()
+	others := slices.DeleteFunc(l.hosts, func(o string) bool { return o == origin })
+	l.hosts = slices.Insert(others[:min(len(others), hostsAsked-1)], 0, origin)
+}
+
 // mostSilent is how many requests in a row may stay without an answer before the network is
 // doubted.
 const mostSilent = 8
@@ -209,34 +222,36 @@ func isSilence(f *web.Failure) bool {
 }
 
 // doubt counts a request that began after so many answers, and to which nobody answered. After
-// mostSilent of them the host that answered last is asked for its robots.txt: lists of links
-// name many hosts that are gone. The error says that it does not answer either: the pages that
+// mostSilent of them the hosts that answered last are asked for their robots.txt: lists of links
+// name many hosts that are gone. The error says that none of them answers either: the pages that
 // are left would all seem to be gone.
 func (l *Live) doubt(ctx context.Context, before int) error {
 	l.mu.Lock()
 	if l.answers == before {
 		l.silent++
 	}
-	last := l.last
-	if l.silent < mostSilent || last.IsZero() {
+	hosts := slices.Clone(l.hosts)
+	if l.silent < mostSilent || len(hosts) == 0 {
 		l.mu.Unlock()
 		return nil
 	}
 	l.silent = 0
 	l.mu.Unlock()
-	u, err := web.Parse(last.Origin() + "/robots.txt")
-	if err != nil {
-		return err
-	}
-	_, err = l.fetch.Fetch(ctx, u)
 	var failure *web.Failure
-	switch {
-	case errors.As(err, &failure) && isSilence(failure):
-		return fmt.Errorf("the network does not answer: no page was had for %d addresses in a row, nor %s, whose host had answered (%w): the same command goes on later", mostSilent, u, failure)
-	case err != nil && failure == nil:
-		return err
+	for _, origin := range hosts {
+		u, err := web.Parse(origin + "/robots.txt")
+		if err != nil {
+			return err
+		}
+		_, err = l.fetch.Fetch(ctx, u)
+		switch {
+		case err != nil && !errors.As(err, &failure):
+			return err
+		case err == nil || !isSilence(failure):
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("the network does not answer: no page was had for %d addresses in a row, nor robots.txt of %s, which had answered (%w): the same command goes on later", mostSilent, strings.Join(hosts, ", "), failure)
 }
 
 // Resolve follows the redirects met so far. http and https of one address are

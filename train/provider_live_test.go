@@ -534,3 +534,62 @@ func TestCollectWithoutNetwork(t *testing.T) {
 		}
 	}
 }
+
+// goneHosts is a web of which some hosts are gone.
+type goneHosts map[string]bool
+
+func (g goneHosts) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+	if g[string(u.Host())] {
+		return nil, &web.Failure{Reason: web.ReasonDNS, Detail: "no such host"}
+	}
+	return &web.Response{URL: u, Status: 404}, nil
+}
+
+// The network is down where none of the hosts that answered last answers any more, in this run or
+// an earlier one; that the very last of them is gone does not end a collection.
+func TestGoneHostIsNotTheNetwork(t *testing.T) {
+	dir := t.TempDir()
+	gone := goneHosts{}
+	run := func(ask func(p *Live)) {
+		t.Helper()
+		p, err := NewLive(gone, parse.New(parse.Options{}), web.Canon{}, dir, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask(p)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(p *Live, u string) error {
+		_, err := p.Page(t.Context(), address(t, u))
+		return err
+	}
+	run(func(p *Live) {
+		for _, u := range []string{"https://a.test/", "https://b.test/", "https://b.test/2"} {
+			if err := ask(p, u); !errors.Is(err, ErrNoPage) {
+				t.Fatal(err)
+			}
+		}
+	})
+	for i := range mostSilent {
+		gone[fmt.Sprintf("gone%d.test", i)] = true
+	}
+	for host, ends := range map[string]bool{"b.test": false, "a.test": true} {
+		if ends {
+			gone["b.test"] = true
+		}
+		gone[host] = true
+		run(func(p *Live) {
+			var err error
+			for i := range mostSilent {
+				err = ask(p, fmt.Sprintf("https://gone%d.test/", i))
+			}
+			if errors.Is(err, ErrNoPage) == ends {
+				t.Errorf("%v are gone, the network is down (want %v): %v", gone, ends, err)
+			}
+		})
+		delete(gone, host)
+		delete(gone, "b.test")
+	}
+}

@@ -65,7 +65,7 @@ func (a *Fetching) read(ctx context.Context, u web.URL) *web.Page {
 	}
 	var refused *web.Failure
 	switch {
-	case errors.As(err, &refused) && refused.Reason == web.ReasonRobots: // that holds
+	case errors.As(err, &refused) && !refused.Temporary: // that holds
 	case err != nil || r.Status == http.StatusTooManyRequests || r.Status >= 500:
 		a.failed = append(a.failed, u)
 	}

@@ -2,6 +2,7 @@ package asking
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -78,7 +79,8 @@ func TestPagesThatDidNotComeAreAskedForAgain(t *testing.T) {
 		again  bool
 	}{
 		{status: 404}, {status: 429, again: true}, {status: 503, again: true},
-		{err: &web.Failure{Reason: web.ReasonTimeout}, again: true}, {err: &web.Failure{Reason: web.ReasonRobots}},
+		{err: &web.Failure{Reason: web.ReasonTimeout, Temporary: true}, again: true}, {err: errors.New("no connection"), again: true},
+		{err: &web.Failure{Reason: web.ReasonRobots}}, {err: &web.Failure{Reason: web.ReasonType}},
 	} {
 		asked := 0
 		f := fetcherFunc(func(context.Context, web.URL) (*web.Response, error) {
