@@ -53,8 +53,11 @@ func (c Collection) nameInLog() string {
 }
 
 // upTo leaves out files whose numbers are too high to be of an archive whose last turn ended in file mark: somebody
-// put them there.
+// put them there. A mark below 0 is not known: as many files as there are may be missing.
 func upTo(mark int, files []archiveFile) []archiveFile {
+	if mark < 0 {
+		mark = len(files)
+	}
 	most := mark + len(files)
 	return slices.DeleteFunc(files, func(f archiveFile) bool { return f.number > most })
 }
@@ -64,9 +67,11 @@ func (r *repair) readArchive() (err error) {
 	if r.files, err = r.w.archiveFiles(); err != nil {
 		return err
 	}
+	last := -1
 	if m := r.archiveMark; m.known {
-		r.files = upTo(m.number, r.files)
+		last = m.number
 	}
+	r.files = upTo(last, r.files)
 	made, err := event.Open(r.madeLog(), nil)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func TestRepairInterrupted(t *testing.T) {
 func TestForeignFileInArchive(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
-	run(t, dir, 0, StoreOptions{})
+	run(t, dir, 2, StoreOptions{})
 	for _, name := range []string{"zoo-00000.warc.gz", "site-20240101.warc.gz", "bees-20240101.warc.gz"} {
 		own := copyOf(t, dir)
 		foreign := filepath.Join(own, "archive", name)
@@ -131,6 +131,18 @@ func TestForeignFileInArchive(t *testing.T) {
 		r, err := w.Repair(t.Context(), RepairOptions{})
 		if err = errors.Join(err, w.Close()); err != nil || !r.Whole {
 			t.Errorf("%s: repaired: %v, %v", name, r.Lines(), err)
+		}
+		run(t, own, 0, StoreOptions{})
+		if v, err := At(own).Verify(t.Context(), nil); err != nil || !v.Whole || v.Archive.Files != 1 {
+			t.Errorf("%s, gone on with: of %d files: %v, %v", name, v.Archive.Files, v.Damage, err)
+		}
+		without := copyOf(t, own)
+		if err := os.RemoveAll(At(without).FrontierDir()); err != nil {
+			t.Fatal(err)
+		}
+		repairNow(t, without, name)
+		if v, err := At(without).Verify(t.Context(), nil); err != nil || !v.Whole || v.Archive.Files != 1 {
+			t.Errorf("%s, without a frontier: of %d files: %v, %v", name, v.Archive.Files, v.Damage, err)
 		}
 		if b, err := os.ReadFile(foreign); err != nil || string(b) != "of another tool" {
 			t.Errorf("%s was changed: %v", name, err)

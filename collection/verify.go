@@ -217,9 +217,7 @@ func (v *verification) verifyArchive() error {
 	if err != nil {
 		return err
 	}
-	if v.archiveFile >= 0 {
-		files = upTo(v.archiveFile, files)
-	}
+	files = upTo(v.archiveFile, files)
 	var done, total int64
 	has := map[int]archiveFile{}
 	last := v.archiveFile

@@ -44,12 +44,26 @@ func (d *driver) enterMoved(ctx context.Context, now time.Time) error {
 	if len(moved) == 0 || len(d.Again.Due) == 0 {
 		return nil
 	}
-	scope, homes := d.step.policy.Scope, map[string]bool{}
-	for _, u := range moved {
-		homes[scope.home(u.Host())] = true
+	home := func(u web.URL) string { return d.step.policy.Scope.home(u.Host()) }
+	if d.dueOf == nil {
+		d.dueOf = make(map[string][]int)
+		for i := range d.Again.Due {
+			h := home(d.Again.Due[i].URL)
+			d.dueOf[h] = append(d.dueOf[h], i)
+		}
 	}
 	d.entered += len(moved)
-	due := slices.DeleteFunc(slices.Clone(d.Again.Due), func(k Known) bool { return !homes[scope.home(k.URL.Host())] })
+	var places []int
+	for _, u := range moved {
+		h := home(u)
+		places = append(places, d.dueOf[h]...)
+		delete(d.dueOf, h) // they enter once
+	}
+	slices.Sort(places)
+	due := make([]Known, 0, len(places))
+	for _, i := range places {
+		due = append(due, d.Again.Due[i])
+	}
 	return d.enterAll(ctx, now, due, d.step.enterKnown)
 }
 

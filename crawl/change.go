@@ -176,6 +176,7 @@ func (s *Step) leave(now time.Time, links []web.Candidate, why web.Reason) (Outc
 			}
 		}
 		turn.Leave = append(turn.Leave, c.URL)
+		delete(s.leads.tried, c.URL)
 		if c.Priority >= SeedPriority {
 			s.count.Seeds--
 		}

@@ -125,6 +125,7 @@ func (s *Step) prepareLeases(now time.Time, leased []web.Lease, others bool) (go
 		l := &leased[i]
 		if l.Priority < SeedPriority && l.Kind != web.LinkAgain && s.traps.fate(l.URL) == shapeTrap {
 			trapped = append(trapped, l.URL)
+			delete(s.leads.tried, l.URL)
 			continue
 		}
 		s.prepareLease(now, l, others)

@@ -50,3 +50,47 @@ func TestDocumentsTried(t *testing.T) {
 		t.Errorf("asked for %v", order)
 	}
 }
+
+// Links to documents that leave the frontier unfetched take no place of those that are tried.
+func TestDocumentsTriedAfterOthersLeft(t *testing.T) {
+	at := func(format string, args ...any) web.URL {
+		u, err := web.Parse("https://" + fmt.Sprintf(format, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	for _, c := range []struct {
+		name  string
+		leave func(s *Step, all []web.Candidate) error
+	}{
+		{"closed", func(s *Step, _ []web.Candidate) error {
+			s.close("a.example", web.ReasonHostPages)
+			return nil
+		}},
+		{"full", func(s *Step, all []web.Candidate) error {
+			s.Dropped(time.Time{}, web.Turn{}, web.Receipt{Dropped: all[:2000], Displaced: all[2000:3000], Crowded: all[3000:]})
+			return nil
+		}},
+		{"left", func(s *Step, all []web.Candidate) error {
+			_, err := s.leave(time.Time{}, all, web.ReasonScope)
+			return err
+		}},
+	} {
+		s := NewStep(Policy{LinksOnly: []string{"text/html"}}, rescoredAnchors{}, nil)
+		var all []web.Candidate
+		for i := range mostLeads {
+			all = append(all, web.Candidate{URL: at("a.example/%d.md", i), Priority: 1})
+			s.leads.try(&all[i])
+		}
+		if s.leads.tries(at("b.example/1.md")) {
+			t.Fatalf("%s: more than %d are tried", c.name, mostLeads)
+		}
+		if err := c.leave(s, all); err != nil {
+			t.Fatal(err)
+		}
+		if !s.leads.tries(at("b.example/1.md")) {
+			t.Errorf("%s: no other document is tried", c.name)
+		}
+	}
+}

@@ -18,16 +18,18 @@ import (
 // Two things are counted so: whether a page came at all, and whether it was relevant. Only
 // recent ones count. All of it follows from the events of a crawl.
 type lists struct {
-	of     map[web.URL]*list   // by the address of the sitemap or feed
-	order  ring[web.URL]       // of those
-	moved  map[web.URL]web.URL // where an entry redirects to → its list, until that is fetched
-	others outcomes            // of links that are no entries
-	behind map[web.URL]*list   // those whose entries wait behind all links
+	of      map[web.URL]*list   // by the address of the sitemap or feed
+	order   ring[web.URL]       // of those
+	entries int                 // of any list
+	moved   map[web.URL]web.URL // where an entry redirects to → its list, until that is fetched
+	others  outcomes            // of links that are no entries
+	behind  map[web.URL]*list   // those whose entries wait behind all links
 }
 
 // list is a sitemap or a feed.
 type list struct {
 	outcomes
+	last   int // of lists.entries, when the last entry came
 	behind bool
 }
 
@@ -41,7 +43,7 @@ const (
 	listShare     = 0.5  // of what other links bring, that a list has to
 	shortfallLast = 3.   // by chance less than 1 in 20 times: e⁻³
 	shortfallBack = 2.
-	mostLists     = 1000 // of which is counted what they bring: the last ones, and those behind
+	mostLists     = 1000 // of which is counted what they bring: those whose entries come, and those behind
 	recentEntries = 256  // of a list: at so many what came before counts half
 	recentOthers  = 1024
 )
@@ -94,9 +96,10 @@ func (l *lists) note(e event.Event) (changed bool) {
 	delete(l.moved, v.URL)
 	switch {
 	case told:
+		l.entries++
 		x := l.of[from]
 		if x == nil {
-			old, ok := l.order.add(from, mostLists, func(o web.URL) bool { return !l.of[o].behind })
+			old, ok := l.order.add(from, mostLists, func(o web.URL) bool { return !l.of[o].behind && l.entries-l.of[o].last > idleAfter*mostLists })
 			if !ok {
 				return false
 			}
@@ -107,6 +110,7 @@ func (l *lists) note(e event.Event) (changed bool) {
 			x = &list{}
 			l.of[from] = x
 		}
+		x.last = l.entries
 		x.count(page, recentEntries)
 		changed = l.place(from, x)
 	case v.Priority >= SeedPriority || v.Link == web.LinkSeed || v.Link == web.LinkAgain || v.Link == web.LinkSitemap || v.Link == web.LinkFeed:

@@ -28,9 +28,10 @@ import (
 //
 // In doubt and while the network is down the crawl gives out no links. It probes,
 // with one request at a time: for the robots.txt of hosts that answered before,
-// since there may be no page left to ask them for; as long as nobody has answered
-// in this run, or none of those may be asked for more than a minute, for links. In doubt the probes follow one another, later they come
-// after longer and longer waits.
+// since there may be no page left to ask them for; for links, as long as nobody has
+// answered in this run, or where all who did have to be left alone for more than a
+// minute. In doubt the probes follow one another, later they come after longer and
+// longer waits.
 //
 // A request that was not sent, as the proxy that all of them go through was not reached
 // (Failure.Proxy), leaves no doubt: the network is down at once.

@@ -143,12 +143,13 @@ type driver struct {
 	waits      bool
 	better     map[web.URL]bool
 	betterCame time.Time
-	held       bool          // no link was given at the last turn: the crawl is paused, or the network down
-	outage     bool          // the time spent is without that of the outage
-	still      time.Duration // for which the crawl stood still, see countTime
-	stuck      time.Time     // since when nothing happens, see checkHang
-	rounds     int           // since then
-	entered    int           // of step.moved: those whose pages of Again.Due are in the frontier
+	held       bool             // no link was given at the last turn: the crawl is paused, or the network down
+	outage     bool             // the time spent is without that of the outage
+	still      time.Duration    // for which the crawl stood still, see countTime
+	stuck      time.Time        // since when nothing happens, see checkHang
+	rounds     int              // since then
+	entered    int              // of step.moved: those whose pages of Again.Due are in the frontier
+	dueOf      map[string][]int // places in Again.Due, by Scope.home, of those not in it yet; nil before the first move
 	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
 	// Of other workers: the sum of their standings, and its version; and how many pages came

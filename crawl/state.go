@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,4 +183,5 @@ func (s *Step) close(h web.Host, why web.Reason) {
 	s.closed[h] = why
 	s.fresh[stateClosed+strconv.Itoa(s.count.Closed)] = []byte(string(h) + " " + string(why))
 	s.count.Closed++
+	maps.DeleteFunc(s.leads.tried, func(u web.URL, _ float64) bool { return u.Host() == h })
 }

@@ -551,6 +551,7 @@ func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event
 		e := event.Dropped{At: event.At{At: now}, Reason: why, Count: len(list)}
 		for _, c := range list {
 			e.URLs = append(e.URLs, c.URL)
+			delete(s.leads.tried, c.URL)
 		}
 		events = append(events, e)
 	}

@@ -29,6 +29,7 @@ import (
 type traps struct {
 	shapes map[string]*shape
 	order  ring[string] // of shapes
+	pages  int          // taken in
 	caught int          // shapes that are traps
 	wary   int          // shapes that are suspect
 }
@@ -38,6 +39,7 @@ type shape struct {
 	body   uint64 // the one repeated
 	copies int    // pages that are it
 	others int    // pages that are not
+	last   int    // of traps.pages, when the last one came
 	fate   shapeFate
 }
 
@@ -50,7 +52,7 @@ const (
 )
 
 const (
-	mostShapes = 20_000 // remembered: of those that are met, the last ones
+	mostShapes = 20_000 // remembered: those that are more than met, and those of which pages come
 	// lastPlace is subtracted from the priority of a link of a suspect shape.
 	lastPlace = 1e12
 )
@@ -65,13 +67,16 @@ var (
 // note takes in a page and whether it is a copy, and returns the event of the
 // shape that became a trap by it.
 func (t *traps) note(at event.At, u web.URL, body uint64, isCopy bool) (said []event.Event) {
+	t.pages++
 	for i, name := range slices.Backward(event.Shapes(u)) {
 		s := t.shapes[name]
 		if s == nil {
 			if !isCopy {
 				continue
 			}
-			old, ok := t.order.add(name, mostShapes, func(o string) bool { return t.shapes[o].fate == shapeMet })
+			old, ok := t.order.add(name, mostShapes, func(o string) bool {
+				return t.shapes[o].fate == shapeMet && t.pages-t.shapes[o].last > idleAfter*mostShapes
+			})
 			if !ok {
 				continue
 			}
@@ -82,6 +87,7 @@ func (t *traps) note(at event.At, u web.URL, body uint64, isCopy bool) (said []e
 			s = &shape{body: body}
 			t.shapes[name] = s
 		}
+		s.last = t.pages
 		switch {
 		case isCopy && s.body == body:
 			s.copies++
@@ -145,8 +151,13 @@ type ring[K comparable] struct {
 	next int
 }
 
-// mostKept is how many keys that are to stay are passed over for one new key.
-const mostKept = 100
+const (
+	mostKept = 100 // keys that are to stay, passed over for one new key
+	// idleAfter times the size of the table is how much is counted for others until a key may go.
+	// If new ones took the place of those in use, nothing would be known of any where more than the
+	// table holds take turns.
+	idleAfter = 16
+)
 
 // add takes in a key, where there are most already instead of the oldest one that may go. It
 // returns that, or the zero key. ok is false where those that are looked at are all to stay.

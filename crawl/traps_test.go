@@ -24,6 +24,10 @@ func TestTrapAfterManyShapes(t *testing.T) {
 	for i := range mostShapes {
 		met.note(event.At{}, at("h%d.example/", i), 1, true)
 	}
+	idle := at("h%d.example/", 0)
+	for range idleAfter * mostShapes {
+		met.note(event.At{}, idle, 1, false)
+	}
 	var told []event.Event
 	for i := range 13 {
 		told = append(told, met.note(event.At{}, at("trap.example/item/%d", i), 1, true)...)
@@ -36,6 +40,24 @@ func TestTrapAfterManyShapes(t *testing.T) {
 	}
 	if len(met.shapes) != mostShapes || len(met.order.keys) != mostShapes {
 		t.Errorf("%d shapes are remembered, %d in order", len(met.shapes), len(met.order.keys))
+	}
+}
+
+// Where pages of more shapes than are remembered come in turn, the traps among those remembered are told.
+func TestTrapOfManyInTurn(t *testing.T) {
+	var met traps
+	told := 0
+	for i := range 12 {
+		for h := range mostShapes/3 + 400 { // of three shapes each
+			u, err := web.Parse(fmt.Sprintf("http://h%d.example/item/%d", h, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			told += len(met.note(event.At{}, u, 1, true))
+		}
+	}
+	if told < mostShapes/3-1 {
+		t.Errorf("%d traps were told", told)
 	}
 }
 
@@ -59,6 +81,7 @@ func TestListAfterManyLists(t *testing.T) {
 	for i := range mostLists {
 		brings(page("list%d", i), web.LinkEntry, 1)
 	}
+	brings(page("list%d", 0), web.LinkEntry, idleAfter*mostLists)
 	poor := page("poor%d", 1)
 	for i := range 10 {
 		l.note(event.Failed{Visit: event.Visit{URL: page("gone%d", i), From: poor, Link: web.LinkEntry}, Reason: web.ReasonStatus, Status: 404})
@@ -71,5 +94,28 @@ func TestListAfterManyLists(t *testing.T) {
 	}
 	if l.behind[poor] == nil || l.of[poor] == nil || len(l.of) != mostLists {
 		t.Errorf("it did not stay behind; of %d lists is counted what they bring", len(l.of))
+	}
+}
+
+// Where entries of more lists than are counted come in turn, those counted that bring nothing go behind all links.
+func TestListOfManyInTurn(t *testing.T) {
+	var l lists
+	page := func(list string, i int) web.URL {
+		u, err := web.Parse(fmt.Sprintf("http://a.example/%s/%d", list, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	for i := range 50 {
+		l.note(event.Fetched{Visit: event.Visit{URL: page("page", i), From: page("page", 0), Link: web.LinkA}, Relevant: true})
+	}
+	for range 10 {
+		for i := range mostLists * 3 / 2 {
+			l.note(event.Failed{Visit: event.Visit{URL: page("gone", i), From: page("list", i), Link: web.LinkEntry}, Reason: web.ReasonStatus, Status: 404})
+		}
+	}
+	if len(l.behind) != mostLists {
+		t.Errorf("%d of %d lists are behind", len(l.behind), mostLists)
 	}
 }

@@ -10,8 +10,8 @@ import (
 const revisePiece = 10_000
 
 // Revise shows the state of every host, in the order in which they were met, and
-// stores what revise changes of it; the name must stay. It is for the beginning
-// and the end of a run: it looks at every host. Where the process dies in it, some may have
+// stores what revise changes of it; the name must stay. It looks at
+// every host, so it is to be called seldom. Where the process dies in it, some may have
 // changed and others not.
 func (f *Frontier) Revise(ctx context.Context, revise func(s *web.HostState)) error {
 	if err := f.usable(ctx); err != nil {

@@ -162,10 +162,10 @@ func Open(dir string, o Options) (*Archive, error) {
 		if err != nil {
 			return nil, fmt.Errorf("archive %s: %w", dir, err)
 		}
-		if err := a.cut(files, m); err != nil {
+		if err := a.cut(upTo(m.number, files), m); err != nil {
 			return nil, err
 		}
-	} else if err := a.repair(files); err != nil {
+	} else if err := a.repair(upTo(len(files), files)); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -176,6 +176,13 @@ type archiveFile struct {
 	name   string
 	number int
 	size   int64
+}
+
+// upTo leaves out files whose numbers are too high to be of an archive that ended in file number: somebody put
+// them there.
+func upTo(number int, files []archiveFile) []archiveFile {
+	most := number + len(files)
+	return slices.DeleteFunc(files, func(f archiveFile) bool { return f.number > most })
 }
 
 func prepare(dir string, o Options) (*Archive, []archiveFile, error) {
