@@ -432,7 +432,9 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	}
 	in := &export.Input{Collections: []collection.Collection{c.Collection()}, WithoutOptOuts: without, Parser: func(col collection.Collection) (crawler.Parser, error) { return job.LinkParser(col, s.docs), nil }}
 	if err := withFields(in, c, forms[i].Name); err != nil {
-		answer(w, nil, c.Why(err))
+		err = c.Why(err) // a browser that saves a file shows no answer: the page does
+		c.Exported(&watch.Export{Form: forms[i].Name, At: time.Now().UTC(), Why: event.Line(err.Error()), Refused: true})
+		answer(w, nil, err)
 		return
 	}
 	out := http.NewResponseController(w)

@@ -47,6 +47,10 @@ func TestFields(t *testing.T) {
 		if r, got := d.ask("/api/crawls/1/exports/pages-csv"); r.StatusCode != http.StatusConflict || !strings.Contains(string(got), want) {
 			t.Errorf("a table of pages: %d %s, want %d %q", r.StatusCode, got, http.StatusConflict, want)
 		}
+		var st watch.State
+		if d.get("state", &st); st.Export == nil || !st.Export.Refused || !strings.Contains(st.Export.Why, want) {
+			t.Errorf("a table of pages: the page is told %+v, want %q", st.Export, want)
+		}
 		if r, got := d.ask("/api/crawls/1/exports/graphml"); r.StatusCode != http.StatusOK {
 			t.Errorf("a form without a place for them: %d %s", r.StatusCode, got)
 		}

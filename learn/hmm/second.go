@@ -124,7 +124,8 @@ func (m *Second) Step(dst, alpha []float64, symbol int) float64 {
 
 // StepBest is Step with the maximum over the previous states instead of the sum:
 // of all walks that end in two states it keeps the likeliest. dst is normalised
-// to sum to 1.
+// to sum to 1, unless no state shows the symbol: the result is 0 then, and dst is that of the
+// walks to the page, as figures of docs/results/htt14.md have it.
 //
 //	δ₁(−,j) ∝ π_j b_j(o₁),  δ₂(i,j) ∝ δ₁(−,i) a_ij b_ij(o₂)
 //	δ_{t+1}(j,k) ∝ max_i [δ_t(i,j) a_ijk] b_jk(o_{t+1})
@@ -161,7 +162,6 @@ func (m *Second) step(dst, alpha []float64, symbol int, best bool) float64 {
 		c += p * m.B[pair*K+symbol]
 	}
 	if c == 0 {
-		normaliseRows(dst[:S*S], S*S, nil)
 		return 0
 	}
 	for pair := range dst[:S*S] {

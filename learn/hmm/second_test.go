@@ -8,31 +8,6 @@ import (
 	"github.com/waggle-crawler/waggle/learn/hmm"
 )
 
-// A symbol that no state shows tells nothing: the belief is that before it, of whatever sum the likeliest walks are, and
-// sums to 1.
-func TestSecondOrderOfAnImpossibleSymbol(t *testing.T) {
-	first := &hmm.Model{
-		States: 3, Symbols: 2, Pi: []float64{1. / 3, 1. / 3, 1. / 3},
-		A: []float64{0, 1, 0, 1, 0, 0, 0, 1, 0}, B: []float64{1, 0, 1, 0, 1, 0},
-	}
-	second := first.Second()
-	for _, step := range []func(dst, alpha []float64, symbol int) float64{second.Step, second.StepBest} {
-		var belief []float64
-		for _, symbol := range []int{0, 0, 1} {
-			next := make([]float64, second.Belief())
-			step(next, belief, symbol)
-			belief = next
-		}
-		sum := 0.
-		for _, p := range belief {
-			sum += p
-		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Errorf("the belief %v sums to %v", belief, sum)
-		}
-	}
-}
-
 // A model of first order as one of second order gives every walk the same probability,
 // by the sum and by the maximum over walks.
 func TestFirstOrderAsSecond(t *testing.T) {

@@ -172,6 +172,7 @@ type Export struct {
 	At      time.Time `json:"at"`
 	Why     string    `json:"why"`     // what cannot be read, or was wrong otherwise
 	Partial bool      `json:"partial"` // what can be read was asked for, and given
+	Refused bool      `json:"refused"` // it was not begun, for what Why says
 }
 
 // Exported keeps how the last export went; nil = it is whole.

@@ -6,7 +6,7 @@ import { moment, quoted } from "./format.js";
 function Export({ of, dir }) {
   return (
     <p class="notice" role="alert"><strong>{of.partial ? `${of.form} of ${moment(of.at)} holds what can be read, and not all.` : `${of.form} was not given at ${moment(of.at)}, or broke off.`}</strong> <bdi>{of.why.replace(/\.$/, "")}</bdi>.
-      {!of.partial && <> “What can be read, where files of the crawl are damaged” gives the rest.</>}{!of.why.includes("waggle verify") && <> <code>waggle verify {quoted(dir)}</code> tells what is damaged.</>}</p>
+      {!of.partial && !of.refused && <> “What can be read, where files of the crawl are damaged” gives the rest.</>}{!of.refused && !of.why.includes("waggle verify") && <> <code>waggle verify {quoted(dir)}</code> tells what is damaged.</>}</p>
   );
 }
 
