@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -82,31 +83,40 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// meanwhile is a parser that has something happen before the first page.
+// happening is what happens once, while all who come wait for it.
+type happening struct {
+	mu sync.Mutex
+	do func() // nil = nothing, or it has happened
+}
+
+func (h *happening) now() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.do != nil {
+		h.do()
+		h.do = nil
+	}
+}
+
+// meanwhile is a parser that has something happen before the next page.
 type meanwhile struct {
 	crawl.Parser
-	happens func()
+	happens happening
 }
 
 func (m *meanwhile) Parse(r *web.Response) (*web.Page, error) {
-	if m.happens != nil {
-		m.happens()
-		m.happens = nil
-	}
+	m.happens.now()
 	return m.Parser.Parse(r)
 }
 
 // whileAsked is a context that has something happen when it is asked for an error.
 type whileAsked struct {
 	context.Context
-	happens func()
+	happens happening
 }
 
 func (w *whileAsked) Err() error {
-	if w.happens != nil {
-		w.happens()
-		w.happens = nil
-	}
+	w.happens.now()
 	return w.Context.Err()
 }
 
@@ -151,14 +161,14 @@ func TestAnotherLogWhileIndexing(t *testing.T) {
 			}
 			put(was)
 			if first {
-				ctx.happens = func() { put(lines) }
+				ctx.happens.do = func() { put(lines) }
 			} else {
-				p.happens = func() { put(lines) }
+				p.happens.do = func() { put(lines) }
 			}
 			if err := b.Update(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
-			if p.happens != nil || ctx.happens != nil {
+			if p.happens.do != nil || ctx.happens.do != nil {
 				t.Fatalf("%s: nothing happened", name)
 			}
 			closing(t, b)
