@@ -27,29 +27,14 @@ func TestCriticReadsAsTrained(t *testing.T) {
 	}
 	bees := "<p>Пчёлы собирают нектар цветущих растений, медоносные пчёлы живут большими семьями в ульях."
 	cars := "<p>Грузовые автомобили перевозят тяжёлые товары по дорогам, водители меняют изношенные колёса."
-	trained, err := judge.TrainCritic(func(yield func(judge.Sample, error) bool) {
-		p := parse.New(parse.Options{})
-		for i := range 40 {
-			text, class := bees, "/Пчёлы"
-			if i%2 == 1 {
-				text, class = cars, "/Автомобили"
-			}
-			if !yield(judge.Sample{Class: class, Key: fmt.Sprint(i), Terms: parsed(p, text).Terms}, nil) {
-				return
-			}
+	p := parse.New(parse.Options{})
+	name := critic(t, func(i int) judge.Sample {
+		text, class := bees, "/Пчёлы"
+		if i%2 == 1 {
+			text, class = cars, "/Автомобили"
 		}
-	}, judge.Training{MinPages: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := trained.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(t.TempDir(), "my.critic")
-	if err := os.WriteFile(name, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+		return judge.Sample{Class: class, Terms: parsed(p, text).Terms}
+	})
 	for _, languages := range [][]string{nil, {"ru"}} {
 		j := &Job{Seeds: []string{"https://bees.test/"}, Topic: Topic{Keywords: []string{"Пчёлы"}, Language: languages}, Judge: Judge{Name: "critic", Critic: name, Focus: []string{"/Пчёлы"}, Anyway: true}}
 		var notes []string
@@ -74,4 +59,29 @@ func TestCriticReadsAsTrained(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// critic is the file of a critic that was trained by forty samples.
+func critic(t *testing.T, sample func(i int) judge.Sample) (name string) {
+	t.Helper()
+	trained, err := judge.TrainCritic(func(yield func(judge.Sample, error) bool) {
+		for i := range 40 {
+			s := sample(i)
+			if s.Key = fmt.Sprint(i); !yield(s, nil) {
+				return
+			}
+		}
+	}, judge.Training{MinPages: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := trained.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = filepath.Join(t.TempDir(), "my.critic")
+	if err := os.WriteFile(name, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

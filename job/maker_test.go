@@ -311,26 +311,15 @@ func (panicFetcher) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 // A critic and a model are copied into the folder, and a crawl goes on by the
 // copies.
 func TestCopies(t *testing.T) {
-	trained, err := judge.TrainCritic(func(yield func(judge.Sample, error) bool) {
-		for i := range 40 {
-			word, class := "bee", "/bees"
-			if i%2 == 1 {
-				word, class = "wheel", "/cars"
-			}
-			if !yield(judge.Sample{Class: class, Key: fmt.Sprint(i), Terms: []web.Term{{Text: word, Body: int32(2 + i%5)}}}, nil) {
-				return
-			}
+	name := critic(t, func(i int) judge.Sample {
+		word, class := "bee", "/bees"
+		if i%2 == 1 {
+			word, class = "wheel", "/cars"
 		}
-	}, judge.Training{MinPages: 2})
+		return judge.Sample{Class: class, Terms: []web.Term{{Text: word, Body: int32(2 + i%5)}}}
+	})
+	b, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := trained.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(t.TempDir(), "my.critic")
-	if err := os.WriteFile(name, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	j := &Job{Seeds: []string{"https://bees.test/"}, Judge: Judge{Name: "critic", Critic: name, Focus: []string{"/bees"}, Anyway: true}}
