@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
@@ -168,7 +169,8 @@ func (c Collection) keepsRecords() (bool, error) {
 	return c.keeps(func(p store.Piece) bool { return p.Type != "warcinfo" })
 }
 
-// keeps tells whether the archive holds a whole record that is such.
+// keeps tells whether the archive holds a whole record that is such. A place that the disk does not
+// give may hold one: it is an error.
 func (c Collection) keeps(such func(store.Piece) bool) (bool, error) {
 	files, err := c.ArchiveFiles()
 	if err != nil {
@@ -178,6 +180,9 @@ func (c Collection) keeps(such func(store.Piece) bool) (bool, error) {
 		for p, err := range store.Pieces(name, -1) {
 			if err != nil {
 				return false, err
+			}
+			if number := syscall.Errno(0); errors.As(p.Damage, &number) {
+				return false, p.Damage
 			}
 			if p.Damage == nil && such(p) {
 				return true, nil

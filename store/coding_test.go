@@ -26,6 +26,7 @@ func TestCodingsAsFetched(t *testing.T) {
 		{[]string{"gzip", "gzip"}, twice, text},
 		{[]string{"identity"}, zipped, string(zipped)},
 		{[]string{"utf-8"}, zipped, string(zipped)},
+		{[]string{"gzip"}, zip(t, ""), ""},
 		{[]string{"gzip, gzip", "gzip"}, zip(t, string(twice)), text},
 		{[]string{"gzip, gzip", "gzip, gzip"}, zip(t, string(zip(t, string(twice)))), string(zip(t, string(zip(t, string(twice)))))},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -176,6 +177,16 @@ func TestBehind(t *testing.T) {
 		}
 	}
 	last := paths(t, dir)[a.number]
+	all, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "waggle-20240101.warc.gz"), all, 0o444); err != nil { // a copy that somebody made
+		t.Fatal(err)
+	}
+	if n, err := Behind(dir, Options{Mark: marks[len(marks)-1]}); err != nil || n != 0 {
+		t.Errorf("beside a file of somebody else: %d behind the last mark, %v", n, err)
+	}
 	if err := os.Truncate(last, a.size-1); err != nil { // killed in the middle of a write
 		t.Fatal(err)
 	}

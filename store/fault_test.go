@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -265,5 +266,85 @@ func TestCutIsSynced(t *testing.T) {
 		if len(f.synced) != len(f.data) || int64(len(f.data)) != a.size {
 			t.Errorf("%s: %d bytes, %d on the disk, %d are the archive's", path, len(f.data), len(f.synced), a.size)
 		}
+	}
+}
+
+// badSector is a file of which one place cannot be read.
+type badSector struct {
+	File
+	at int64
+}
+
+func (f badSector) ReadAt(p []byte, at int64) (int, error) {
+	if at <= f.at && f.at < at+int64(len(p)) {
+		return 0, &fs.PathError{Op: "read", Path: "a", Err: syscall.EIO}
+	}
+	return f.File.ReadAt(p, at)
+}
+
+type badSectors struct {
+	Files
+	at int64
+}
+
+func (d badSectors) Open(path string) (File, error) {
+	f, err := d.Files.Open(path)
+	return badSector{f, d.at}, err
+}
+
+// What the disk does not give may be whole: nothing is cut off there.
+func TestBadSectorIsNoTornTail(t *testing.T) {
+	m := newMemory()
+	a, err := Create("a", Options{Files: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		body := make([]byte, 2000)
+		for j := range body {
+			body[j] = byte(rand.Uint32())
+		}
+		appendTo(t, a, encode(t, a, pageExchange(t, fmt.Sprintf("https://example.org/%d", i), string(body))))
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := m.files[filepath.Join("a", a.name(0))]
+	size := len(file.data)
+	for _, at := range []int64{10, int64(size / 3), int64(size - 10)} {
+		if _, err := Open("a", Options{Files: badSectors{m, at}}); !errors.Is(err, syscall.EIO) {
+			t.Errorf("a bad sector at %d of %d: %v", at, size, err)
+		}
+		if file := m.files[filepath.Join("a", a.name(0))]; file == nil || len(file.data) != size {
+			t.Fatalf("a bad sector at %d: the file was cut", at)
+		}
+	}
+	damages, records := 0, 0
+	for _, err := range NewReader("a", badSector{file, int64(size / 3)}, int64(size)).All() {
+		if err != nil {
+			damages++
+		} else {
+			records++
+		}
+	}
+	if damages != 1 || records < 400 {
+		t.Errorf("a bad sector gives %d damages, and %d records are read", damages, records)
+	}
+}
+
+// A file of somebody else, of the same form of name, is not the one that is synced.
+func TestSyncLastSyncsItsOwn(t *testing.T) {
+	m := newMemory()
+	a, err := Create("a", Options{Files: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, a, encode(t, a, pageExchange(t, "https://example.org/", "<p>Hello")))
+	m.files[filepath.Join("a", a.name(20240101))] = &memFile{m: m, data: []byte("foreign")}
+	if err := SyncLast("a", Options{Files: m}); err != nil {
+		t.Fatal(err)
+	}
+	if own := m.files[filepath.Join("a", a.name(0))]; len(own.synced) != len(own.data) {
+		t.Error("the file of the archive is not synced")
 	}
 }

@@ -211,7 +211,7 @@ func Behind(dir string, o Options) (exchanges int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range files {
+	for _, f := range upTo(m.number, files) {
 		from := m.end
 		switch {
 		case f.number < m.number:

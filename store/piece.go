@@ -31,8 +31,9 @@ type Piece struct {
 }
 
 // Pieces reads a file of an archive through, as far as end (or all of it, if end
-// is negative), and tells its pieces in order; together they are the file. An
-// error of the file system ends the sequence.
+// is negative), and tells its pieces in order; together they are the file. What the
+// disk does not give is damage, as a repair has to pass over it too; a file that cannot be opened
+// ends the sequence.
 func Pieces(path string, end int64) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		f, err := os.Open(path)

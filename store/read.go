@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -19,6 +20,7 @@ import (
 const (
 	maxHeader = 1 << 20 // bytes of a record's header
 	maxFields = 10_000  // lines of a record's header
+	maxFolded = 1000    // further lines of values; each is a copy of what came before it
 	maxRecord = 4 << 30 // bytes of a record's block, unzipped
 	window    = 64 << 10
 )
@@ -342,7 +344,7 @@ func (r *Reader) header() (*Record, error) {
 		rec.Offset, rec.Inner = r.start+rec.Inner, 0
 	}
 	r.rec = rec
-	left := maxHeader
+	left, folded := maxHeader, 0
 	line, err := r.line(&left)
 	if err != nil {
 		return nil, err
@@ -360,6 +362,9 @@ func (r *Reader) header() (*Record, error) {
 			break
 		}
 		if line[0] == ' ' || line[0] == '\t' {
+			if folded++; folded > maxFolded {
+				return nil, fmt.Errorf("a header of more than %d folded lines", maxFolded)
+			}
 			if n := len(rec.Fields); n > 0 {
 				f := &rec.Fields[n-1]
 				f.Value = strings.TrimSpace(f.Value + " " + strings.TrimSpace(line))
@@ -482,7 +487,11 @@ func (r *Reader) search(offset int64) (int64, bool) {
 	const overlap = 16
 	for offset < r.size {
 		n, err := r.src.ReadAt(buf, offset)
-		if n == 0 || err != nil && err != io.EOF {
+		if err != nil && err != io.EOF { // a bad place of the disk: there is more behind it
+			offset += window
+			continue
+		}
+		if n == 0 {
 			return 0, false
 		}
 		for i := range n {
@@ -523,6 +532,12 @@ func (r *Reader) damage(at int64, err error) *Damage {
 	d := &Damage{File: r.name, Offset: at, Err: noEOF(err)}
 	d.Torn = errors.Is(d.Err, io.ErrUnexpectedEOF)
 	return d
+}
+
+// isOfDisk tells an error of the file system from what is wrong with the bytes of a file.
+func isOfDisk(err error) bool {
+	var number syscall.Errno
+	return errors.As(err, &number)
 }
 
 // noEOF makes an end of file within something an error of its own.

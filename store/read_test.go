@@ -117,6 +117,7 @@ func TestDamage(t *testing.T) {
 		{"line without a colon", []byte(header("what\r\n")), "no colon", false, 0, true},
 		{"endless header line", []byte("WARC/1.1\r\nX: " + strings.Repeat("a", 2*maxHeader)), "header of more than", false, 0, true},
 		{"endless header", []byte("WARC/1.1\r\n" + strings.Repeat("A: b\r\n", maxFields+1)), "more than 10000 lines", false, 0, true},
+		{"endless folded lines", []byte("WARC/1.1\r\nA: b\r\n" + strings.Repeat(" c\r\n", maxFolded+1)), "more than 1000 folded lines", false, 0, true},
 		{"endless line ends", []byte(strings.Repeat("\r\n", maxHeader)), "line ends between records", false, 0, true},
 		{"bad gzip header", []byte("\x1f\x8b\x09\x00\x00\x00\x00\x00\x00\x00"), "gzip", false, 0, true},
 		{"bad deflate", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff"), "corrupt", false, 0, true},
@@ -179,11 +180,15 @@ func TestReadResponseBounds(t *testing.T) {
 		}
 	}
 	bomb := string(zip(t, strings.Repeat("a", 10<<20)))
+	// Behind more of nothing than a body of that length can be coded to, nothing more is read.
+	nothing := string(zip(t, string(zip(t, "<p>hi"))+strings.Repeat(string(zip(t, "")), 60_000)+string(zip(t, "<p>never"))))
 	for _, c := range []struct {
 		name, head, body, wantBody, truncated string
 		bad                                   bool
 	}{
 		{"gzip bomb", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip", bomb, strings.Repeat("a", 100_000), "length", false},
+		{"codings of nothing", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip", nothing, "<p>hi", "", false},
+		{"a head of folded lines", "HTTP/1.1 200 OK\r\nX: a" + strings.Repeat("\r\n b", maxFolded+1), "", "", "", true},
 		{"long body", "HTTP/1.1 200 OK", strings.Repeat("a", 200_000), "", "length", false},
 		{"broken gzip", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip", "not gzip", "not gzip", "", false},
 		{"unknown coding", "HTTP/1.1 200 OK\r\nContent-Encoding: rot13", "abc", "abc", "", false},
@@ -207,6 +212,9 @@ func TestReadResponseBounds(t *testing.T) {
 				t.Errorf("truncated %q", p.Truncated)
 			}
 		})
+	}
+	if _, err := ReadResponse(rec("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("a", maxHeader), ""), 4*maxHeader); err == nil {
+		t.Error("a head of more than a megabyte is read")
 	}
 	p, err := ReadResponse(rec("HTTP/1.1 301 Moved\r\nLocation: /y?token="+web.Concealed, ""), 100)
 	if err != nil || !p.Location.IsZero() {

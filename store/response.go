@@ -156,10 +156,14 @@ func get(h web.Header, name string) string {
 // splitResponse takes an HTTP message apart: status line, header, body.
 func splitResponse(p *web.Response, data []byte) error {
 	head, body := splitHead(data)
+	if len(head) > maxHeader {
+		return fmt.Errorf("a head of more than %d bytes", maxHeader)
+	}
 	p.Raw = body
 	p.Head = bytes.TrimRight(head, "\r\n")
 	p.Header = web.Header{}
 	var last string
+	folded := 0
 	first := true
 	for line := range bytes.Lines(head) {
 		text := strings.TrimRight(string(line), "\r\n")
@@ -175,6 +179,9 @@ func splitResponse(p *web.Response, data []byte) error {
 			p.Proto, p.Status = proto, status
 		case text == "":
 		case text[0] == ' ' || text[0] == '\t':
+			if folded++; folded > maxFolded {
+				return fmt.Errorf("a head of more than %d folded lines", maxFolded)
+			}
 			if v := p.Header[last]; len(v) > 0 {
 				v[len(v)-1] += " " + strings.TrimSpace(text)
 			}
@@ -220,7 +227,12 @@ func splitHead(data []byte) (head, body []byte) {
 // nothing can be decoded, and whether the result was cut at limit.
 func decode(raw []byte, codings []string, limit int64) (body []byte, cut bool) {
 	var src io.Reader = bytes.NewReader(raw)
-	for _, coding := range slices.Backward(codings) {
+	for i, coding := range slices.Backward(codings) {
+		if i < len(codings)-1 {
+			// A coding of nothing takes some bytes and gives none: without a bound here a few kilobytes
+			// could be 10⁹ of them.
+			src = &bounded{r: src, left: limit + codingRoom}
+		}
 		switch coding {
 		case "gzip":
 			gz, err := gzip.NewReader(src)
@@ -251,12 +263,30 @@ func decode(raw []byte, codings []string, limit int64) (body []byte, cut bool) {
 			src = z
 		}
 	}
-	body, _ = io.ReadAll(io.LimitReader(src, limit+1)) // a broken end keeps what came before
-	if int64(len(body)) > limit {
+	body, err := io.ReadAll(io.LimitReader(src, limit+1)) // a broken end keeps what came before
+	switch {
+	case int64(len(body)) > limit:
 		return body[:limit], true
-	}
-	if len(body) == 0 {
+	case len(body) == 0 && err != nil:
 		return nil, false
 	}
 	return body, false
+}
+
+// codingRoom is how many bytes a coded body may be longer than what it stands for.
+const codingRoom = 1 << 20
+
+// bounded reads at most so many bytes, and fails behind them.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errors.New("a coded body that is much longer than what it stands for")
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }

@@ -282,8 +282,8 @@ func (a *Archive) repair(fs []archiveFile) error {
 		if err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
-		size := wholeRecords(NewReader(last.name, f, last.size))
-		if err := f.Close(); err != nil {
+		size, err := wholeRecords(NewReader(last.name, f, last.size))
+		if err := errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
 		if size > 0 {
@@ -297,17 +297,18 @@ func (a *Archive) repair(fs []archiveFile) error {
 	return nil
 }
 
-// wholeRecords is where the last readable record of a file ends.
-func wholeRecords(r *Reader) (end int64) {
+// wholeRecords is where the last readable record of a file ends. What the disk does not give
+// is an error: it may be whole.
+func wholeRecords(r *Reader) (end int64, err error) {
 	for _, err := range r.All() {
-		if err != nil {
-			continue
-		}
-		if r.finish() == nil {
+		switch {
+		case isOfDisk(err):
+			return 0, err
+		case err == nil && r.finish() == nil:
 			end = r.pos()
 		}
 	}
-	return end
+	return end, nil
 }
 
 // resume opens the marked file for writing at the mark, and drops what lies
@@ -456,8 +457,11 @@ func (a *Archive) Sync() error {
 // is open there, on any goroutine.
 func SyncLast(dir string, o Options) error {
 	a, files, err := prepare(dir, o)
-	if err != nil || len(files) == 0 {
+	if err != nil {
 		return err
+	}
+	if files = upTo(len(files), files); len(files) == 0 {
+		return nil
 	}
 	f, err := a.files.Open(a.path(files[len(files)-1].number))
 	if err != nil {
