@@ -170,7 +170,7 @@ func notIn(asked web.URL, words []string) []string {
 // the response is made of that body. One that came with a content coding is decoded then, and its head says so; where
 // that could not be undone, or something stands behind it, what came is searched as it stands.
 //
-// The readings of a body take less than the tree that is made of it later, for which there is room; see memory.
+// The readings of a document take no more than the tree that is made of it later, for which there is room; see memory.
 func (c *client) hide(ctx context.Context, t *timer, d *concealer, in *http.Response, out *web.Response, room *share) error {
 	if c.options.Recorded {
 		out.Concealed = bytes.Count(out.Body, []byte(web.Concealed))
