@@ -380,20 +380,68 @@ func (l *layer) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p)
 	l.read += n
-	if l.coding == "gzip" && l.read > 0 && errors.Is(err, gzip.ErrHeader) {
-		err = io.EOF // padding behind the last member, which nobody minds
+	if l.trails(err) {
+		err = io.EOF
 	}
 	l.err = err
 	return n, err
 }
 
+// trails tells the error of a decoder for bytes behind a whole stream, such as a line break or padding, which
+// browsers do not mind either. Those behind gzip are passed over by members.
+func (l *layer) trails(err error) bool {
+	return err != nil && (l.coding == "zstd" && l.read > 0 && errors.Is(err, zstd.ErrMagicMismatch) ||
+		l.coding == "br" && err.Error() == "brotli: excessive input") // its package gives that no name
+}
+
+// members is a decoder of gzip, one member after the other. What stands behind a member and does not begin as one
+// is passed over: gzip.Reader would take it for a header that is damaged or cut.
+type members struct {
+	gzip.Reader
+	src bufio.Reader
+}
+
+// Reset begins with the first member of src.
+func (m *members) Reset(src io.Reader) error {
+	m.src.Reset(src)
+	return m.next()
+}
+
+func (m *members) next() error {
+	err := m.Reader.Reset(&m.src)
+	m.Multistream(false)
+	return err
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.Reader.Read(p)
+		if err != io.EOF {
+			return n, err
+		}
+		start, err := m.src.Peek(len(gzipStart))
+		switch {
+		case err != nil && err != io.EOF:
+			return n, err
+		case string(start) != gzipStart:
+			return n, io.EOF
+		}
+		if err := m.next(); err != nil || n > 0 {
+			return n, err
+		}
+	}
+}
+
+// gzipStart is what a member begins with: its magic number, and deflate. Source: RFC 1952, section 2.3.1.
+const gzipStart = "\x1f\x8b\x08"
+
 // open returns a decoder of src.
 func (d *decoders) open(coding string, src io.Reader) (io.Reader, error) {
 	switch coding {
 	case "gzip":
-		z, _ := d.gzip.Get().(*gzip.Reader)
+		z, _ := d.gzip.Get().(*members)
 		if z == nil {
-			z = new(gzip.Reader)
+			z = new(members)
 		}
 		if err := z.Reset(src); err != nil {
 			d.gzip.Put(z)
@@ -433,7 +481,7 @@ func (d *decoders) open(coding string, src io.Reader) (io.Reader, error) {
 func (l *layer) close() {
 	none := strings.NewReader("")
 	switch z := l.r.(type) {
-	case *gzip.Reader:
+	case *members:
 		z.Reset(none)
 		l.d.gzip.Put(z)
 	case *zstd.Decoder:

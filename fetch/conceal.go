@@ -236,12 +236,13 @@ func (f *finder) find(text []reading, onlyLong bool) []span {
 	for i := range text {
 		for _, at := range f.in(text[i].text, onlyLong) {
 			for k := i; k > 0; k-- {
-				at = text[k].source(at)
+				at = text[k].source(text[k-1].text, at)
 			}
 			found = append(found, at)
 		}
+		found = merged(found) // or a text could be found to hold five times what it has room for
 	}
-	return merged(found)
+	return found
 }
 
 // merged are spans in their order, of which none overlap.

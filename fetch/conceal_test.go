@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
+	"github.com/waggle-crawler/waggle/internal/allocated"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -135,6 +136,38 @@ func BenchmarkDiscreet(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A body takes a few times its size while it is searched, however many escapes it has and hosts it names.
+func TestHideTakesLittle(t *testing.T) {
+	asked, err := web.Parse("https://bees.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar := cookies.New(clock.System{})
+	if err := jar.Add(cookies.Cookie{Name: "id", Value: "0123456789abcdef0123", Domain: "wiki.example", Path: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	const size = 1 << 20
+	names := func(domain string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size; i++ {
+			fmt.Fprintf(&b, "//%x%s", i, domain)
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"NUL": "\x00", "UTF-16": "a\x00", "percent": "%41", "percents": "%2525252541", "backslash": "\\", "hosts": names(".test"), "hosts of a site": names(".wiki.example"),
+	} {
+		d := newConcealer(asked, forms("by-hand-4711"), &keyring{cookies: jar})
+		body := []byte(strings.Repeat(text, size/len(text)+1)[:size])
+		if got := allocated.By(func() { d.hide(body, false) }); got > 12*size {
+			t.Errorf("%s: %d bytes for a body of %d", name, got, size)
+		}
+		if len(d.named) > 1 {
+			t.Errorf("%s: %d sites are kept", name, len(d.named))
+		}
 	}
 }
 

@@ -20,11 +20,11 @@ type concealer struct {
 	all   *keyring // nil for none
 
 	mu    sync.Mutex
-	named map[string]hostWords // by the name of the host
+	named map[string]*siteWords // by the key of at
 }
 
-// hostWords are what is looked for in a text that names a host.
-type hostWords struct {
+// siteWords are what is looked for in a text that names a host of a site.
+type siteWords struct {
 	words []string
 	*finder
 }
@@ -36,7 +36,7 @@ func newConcealer(asked web.URL, words []string, all *keyring) *concealer {
 		d.own = newFinder(words)
 	}
 	if all != nil && (len(all.words) > 0 || all.cookies != nil) {
-		d.all, d.named = all, map[string]hostWords{}
+		d.all, d.named = all, map[string]*siteWords{}
 	}
 	if d.own == nil && d.all == nil {
 		return nil
@@ -86,8 +86,7 @@ func (d *concealer) elsewhere(text []reading) *finder {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var of []hostWords
-	seen := map[string]bool{}
+	of := map[*siteWords]bool{}
 	for i := range text {
 		for s := text[i].text; ; {
 			at := strings.Index(s, "//")
@@ -95,40 +94,49 @@ func (d *concealer) elsewhere(text []reading) *finder {
 				break
 			}
 			s = s[at+2:]
-			name := hostAt(s)
-			if name == "" || seen[name] {
-				continue
-			}
-			seen[name] = true
-			one, ok := d.named[name]
-			if !ok {
-				if one.words = d.wordsAt(name); len(one.words) > 0 {
-					one.finder = newFinder(one.words)
-				}
-				d.named[name] = one
-			}
-			if one.finder != nil {
-				of = append(of, one)
+			if one := d.at(hostAt(s)); one != nil && len(one.words) > 0 {
+				of[one] = true
 			}
 		}
 	}
-	switch len(of) {
-	case 0:
-		return nil
-	case 1:
-		return of[0].finder
-	}
 	var words []string
-	for _, one := range of {
+	for one := range of {
+		if len(of) == 1 {
+			return one.finder
+		}
 		words = append(words, one.words...)
+	}
+	if len(words) == 0 {
+		return nil
 	}
 	return newFinder(words)
 }
 
-// wordsAt are the words of a host that texts of any site are searched for: not what stands in its name or in the
-// address asked for, and no ordinary word, which such a text holds by chance.
-func (d *concealer) wordsAt(name string) []string {
-	return slices.DeleteFunc(notIn(d.asked, d.all.at(web.Host(name))), func(w string) bool {
+// at is what is looked for in a text that names a host; nil for nothing. It is kept by the host where the user has
+// secrets for it, and else by the site whose cookies it shares: a text can name any number of hosts of one site,
+// and of others, of which nothing is kept.
+func (d *concealer) at(name string) *siteWords {
+	key := name
+	if _, own := d.all.words["//"+name]; !own {
+		key = web.Host(name).Domain()
+	}
+	one := d.named[key]
+	if one == nil {
+		words := d.all.at(web.Host(key))
+		if len(words) == 0 {
+			return nil
+		}
+		words = d.usable(key, words)
+		one = &siteWords{words, newFinder(words)}
+		d.named[key] = one
+	}
+	return one
+}
+
+// usable are those of the words of a host that texts of any site are searched for: not what stands in its name or in
+// the address asked for, and no ordinary word, which such a text holds by chance.
+func (d *concealer) usable(name string, words []string) []string {
+	return slices.DeleteFunc(notIn(d.asked, words), func(w string) bool {
 		return isOrdinary(w) || standsIn(name, w)
 	})
 }
@@ -159,16 +167,26 @@ func notIn(asked web.URL, words []string) []string {
 }
 
 // hide puts web.Concealed in the place of secrets in a body that was read, and counts these. All that is made of
-// the response is made of that body. One that came with a content coding is decoded then, and its head says so.
+// the response is made of that body. One that came with a content coding is decoded then, and its head says so; where
+// that could not be undone, or something stands behind it, what came is searched as it stands.
+//
+// The readings of a document take no more than the tree that is made of it later, for which there is room; see memory.
 func (c *client) hide(ctx context.Context, t *timer, d *concealer, in *http.Response, out *web.Response, room *share) error {
 	if c.options.Recorded {
 		out.Concealed = bytes.Count(out.Body, []byte(web.Concealed))
 	}
-	if d == nil || len(out.Body) == 0 {
+	if d == nil {
 		return nil
 	}
 	was := len(out.Body)
 	body, n := d.hide(out.Body, out.Truncated != "")
+	coded := len(web.Codings(in.Header["Content-Encoding"])) > 0
+	if n == 0 && coded {
+		var raw []byte
+		if raw, n = d.hide(out.Raw, out.Truncated != ""); was == 0 {
+			body, was = raw, len(out.Raw)
+		}
+	}
 	if n == 0 {
 		return nil
 	}
@@ -178,7 +196,6 @@ func (c *client) hide(ctx context.Context, t *timer, d *concealer, in *http.Resp
 	if len(body) > max(c.maxBody, was) {
 		body, out.Truncated = body[:max(c.maxBody, was)], "length"
 	}
-	coded := len(web.Codings(in.Header["Content-Encoding"])) > 0
 	if length := in.Header["Content-Length"]; len(length) > 0 {
 		if said, err := strconv.Atoi(length[0]); err == nil {
 			in.Header["Content-Length"] = []string{strconv.Itoa(max(said-len(out.Raw), 0) + len(body))}
@@ -188,7 +205,10 @@ func (c *client) hide(ctx context.Context, t *timer, d *concealer, in *http.Resp
 		in.Header["X-Crawler-Content-Encoding"] = in.Header["Content-Encoding"]
 		delete(in.Header, "Content-Encoding")
 	}
-	out.Raw, out.Body, out.Concealed, out.Came = body, body, n, len(out.Raw)
+	out.Raw, out.Concealed, out.Came = body, n, len(out.Raw)
+	if len(out.Body) > 0 {
+		out.Body = body
+	}
 	return nil
 }
 

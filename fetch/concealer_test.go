@@ -93,6 +93,34 @@ func TestBodyIsDiscreet(t *testing.T) {
 	}
 }
 
+// A token that stands in a body whose content coding cannot be undone, or behind one, is in nothing that is kept.
+func TestUndecodedBodyIsDiscreet(t *testing.T) {
+	const token, said = "by-hand-4711", "500 the token by-hand-4711 is wrong"
+	for _, c := range []struct {
+		status            int
+		packed            []byte
+		wantRaw, wantBody string
+	}{
+		{500, []byte(said), strings.Replace(said, token, web.Concealed, 1), ""},
+		{200, append(pack(t, "<p>hello", "gzip"), said...), "<p>hello", "<p>hello"},
+	} {
+		at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Encoding", "gzip")
+			w.WriteHeader(c.status)
+			w.Write(c.packed)
+		}), "/")
+		f := direct(t, func(o *fetch.Options) { o.Secrets = map[string]fetch.Secret{at: {"X-Token": token}} })
+		r, err := f.Fetch(t.Context(), address(t, at+"/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(r.Raw) != c.wantRaw || string(r.Body) != c.wantBody || r.Concealed != 1 || r.Received() != len(c.packed) || r.Header["Content-Encoding"] != nil {
+			t.Errorf("status %d: %d places are concealed in %q, and in the body %q, of %d bytes with the head %s", r.Status, r.Concealed, r.Raw, r.Body, r.Received(), r.Head)
+		}
+	}
+}
+
 // wide is ASCII in UTF-16, the lower byte first.
 func wide(s string) string {
 	var b strings.Builder

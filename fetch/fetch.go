@@ -312,6 +312,7 @@ func New(o Options) (*Stack, error) {
 	if o.Reservations {
 		s.sites = NewReservations(ReservationsOptions{
 			Files: ofSites, Clock: o.Clock, Kept: s.keep(o, o.ReservationsFile, "tdmrep.json", OpenReservations),
+			Wait: max(reservationsWait, 2*o.CrawlDelayCap),
 		})
 	}
 	return s, nil

@@ -25,6 +25,8 @@ import (
 //   - to the address of a server, whatever the name, where addresses are known.
 //     The addresses of an IPv6 network of 64 bits count as one.
 //
+// A request that is sent again as the server closed its connection without an answer counts as one; see client.send.
+//
 // A server that answers with Retry-After is left alone for that time, by host: the
 // other ports of its name go on.
 // A frontier that spaces its hosts never waits here.
@@ -85,7 +87,8 @@ type Route struct {
 type turnstile struct {
 	token chan struct{} // holds one value while nobody is through
 	users int           // requests waiting or through
-	rest  time.Duration // the longest delay that a request had here
+	rest  time.Duration // the longest delay that a request had here, for which this is remembered
+	pause time.Duration // the delay of the last request that came
 	began time.Time     // the request that is through, or the last one
 	ended time.Time     // the last request; zero before the first
 	took  time.Duration // by the last request
@@ -312,7 +315,8 @@ func (g *Gate) turn(ctx context.Context, u web.URL, key string, addr netip.Addr,
 	h := u.Host()
 	g.mu.Lock()
 	t = g.turnstile(key)
-	t.rest = max(t.rest, delay, t.pace)
+	t.pause = max(delay, t.pace)
+	t.rest = max(t.rest, t.pause)
 	wait, why := g.wait(t, h, delay)
 	left = g.alone(t, h)
 	switch {
@@ -486,8 +490,8 @@ func (t *turnstile) queue(name string, wait time.Duration, now time.Time) time.D
 	return wait
 }
 
-// turn is how long one request takes, with the rest behind it.
-func (t *turnstile) turn() time.Duration { return t.rest + t.took }
+// turn is how long one request takes, with the rest behind it, if all have the delay of the last one.
+func (t *turnstile) turn() time.Duration { return t.pause + t.took }
 
 // forget lets those go who were told to come again and did not.
 func (t *turnstile) forget(now time.Time) {

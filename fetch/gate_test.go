@@ -375,6 +375,39 @@ func TestGatePatience(t *testing.T) {
 	}
 }
 
+// Others are told to come again by the delay that holds, not by a longer one from before.
+func TestGateReckonsWithTheDelayThatHolds(t *testing.T) {
+	c, delay := newManual(), time.Minute
+	entered, leave := make(chan struct{}), make(chan struct{})
+	g := fetch.NewGate(fetch.GateOptions{Clock: c, Patience: time.Second / 2, Route: func(ctx context.Context, u web.URL) (fetch.Route, error) {
+		return crowdAt(delay)(ctx, u)
+	}})
+	f := g.Before(fetcherFunc(func(context.Context, web.URL) (*web.Response, error) {
+		entered <- struct{}{}
+		<-leave
+		return &web.Response{Status: 200}, nil
+	}))
+	for range 2 { // the second time with a delay of a second
+		done := make(chan error, 1)
+		go func() {
+			_, err := f.Fetch(t.Context(), address(t, "http://a.test/"))
+			done <- err
+		}()
+		<-entered
+		_, err := f.Fetch(t.Context(), address(t, "http://b.test/"))
+		var why *web.Failure
+		if !errors.As(err, &why) || why.Reason != web.ReasonBusy || why.RetryAfter != delay {
+			t.Errorf("with a delay of %v: %v", delay, err)
+		}
+		leave <- struct{}{}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		c.Advance(delay)
+		delay = time.Second
+	}
+}
+
 // A request that cannot have its turn before its context ends does not wait for
 // that.
 func TestGateHeedsDeadlines(t *testing.T) {

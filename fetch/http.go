@@ -173,6 +173,10 @@ const maxStale = 8
 // still may lead to another one of the host's, where the delay may not be over:
 // it is closed, and the request sent over another.
 //
+// In HTTP/1.1, net/http sends a request again, at once and over another connection, where the server closed one that
+// had been used before without a byte of an answer. Most such servers closed it as the request came, and never
+// read it: that is left as it is, though one that read it is asked twice.
+//
 // In HTTP/2, net/http would send a request again, up to seven times, that the server
 // refused or reset, or answered by GOAWAY. That would pass the gate by, so the request
 // ends with errResend instead. It would also keep a connection on which a request was given

@@ -84,11 +84,12 @@ func pack(t testing.TB, document string, codings ...string) []byte {
 
 func TestContentCodings(t *testing.T) {
 	long := "<!doctype html><title>Long</title>" + strings.Repeat("<p>all work and no play</p>", 20_000)
-	for _, c := range []struct {
+	type row struct {
 		header string
 		packed []byte
 		want   string
-	}{
+	}
+	rows := []row{
 		{"gzip", pack(t, long, "gzip"), long},
 		{"GZIP", pack(t, long, "gzip"), long},
 		{"x-gzip", pack(t, long, "gzip"), long},
@@ -101,13 +102,22 @@ func TestContentCodings(t *testing.T) {
 		{"identity", []byte(long), long},
 		{"none", []byte(long), long},
 		{"gzip", append(pack(t, "<p>one", "gzip"), pack(t, "<p>two", "gzip")...), "<p>one<p>two"},
-		{"gzip", append(pack(t, "<p>padded", "gzip"), make([]byte, 100)...), "<p>padded"},
+		{"gzip", bytes.Repeat(pack(t, "", "gzip"), 200), ""},
 		{"gzip", pack(t, "", "gzip"), ""},
 		{"br", nil, ""},
 		{"gzip", nil, ""},
 		{"zstd", nil, ""},
 		{"deflate", nil, ""},
-	} {
+	}
+	for _, coding := range []string{"gzip", "br", "zstd", "deflate", "raw-deflate"} {
+		for _, behind := range []string{"\n", "\r\n\r\n", "\x1f\x8b", strings.Repeat("\x00", 9), strings.Repeat("\x00", 100), "<!-- by the cache -->"} {
+			if coding == "zstd" && len(behind) < 4 {
+				continue // its decoder takes them for a frame that is cut
+			}
+			rows = append(rows, row{strings.TrimPrefix(coding, "raw-"), append(pack(t, "<p>padded", coding), behind...), "<p>padded"})
+		}
+	}
+	for _, c := range rows {
 		for _, announced := range []bool{true, false} {
 			base := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/html")

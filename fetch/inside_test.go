@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -384,6 +386,56 @@ func TestOptions(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "waggle") && got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// A page waits for tdmrep.json as long as the longest Crawl-delay that is heeded takes.
+func TestReservationsWaitForCrawlDelays(t *testing.T) {
+	for longest, want := range map[time.Duration]time.Duration{time.Second: reservationsWait, 5 * time.Minute: 10 * time.Minute} {
+		s, err := New(Options{AllowPrivate: true, Reservations: true, CrawlDelayCap: longest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if s.sites.o.Wait != want {
+			t.Errorf("a Crawl-delay of %v: waits for %v, want %v", longest, s.sites.o.Wait, want)
+		}
+	}
+}
+
+// Half a line of a robots.txt that was cut is none, whatever its lines end in.
+func TestRobotsAreCut(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		body := strings.Join([]string{"User-agent: *", "Disallow: /no", "Disallow: /ha"}, end)
+		v, _ := judgeRobots(&web.Response{Status: 200, Truncated: "length", Body: []byte(body)}, nil, true)
+		if v.rules.Allowed(Agent, "/no") || !v.rules.Allowed(Agent, "/hat") {
+			t.Errorf("%q allows /no: %t, /hat: %t", body, v.rules.Allowed(Agent, "/no"), v.rules.Allowed(Agent, "/hat"))
+		}
+	}
+}
+
+// The rules of a robots.txt take no more memory than they count for, whatever its lines are.
+func TestRulesAreWeighed(t *testing.T) {
+	for name, line := range map[string]func(i int) string{
+		"rules":    func(int) string { return "allow:/\n" },
+		"groups":   func(int) string { return "user-agent:abc\nallow:/\n" },
+		"agents":   func(i int) string { return "user-agent:" + strconv.FormatInt(int64(i), 36) + "\n" },
+		"sitemaps": func(int) string { return "sitemap:/\n" },
+		"usual":    func(i int) string { return fmt.Sprintf("Disallow: /folder/%d/*.html\n", i) },
+	} {
+		body := []byte("user-agent:*\n")
+		for i := 0; len(body) < maxRobots-100; i++ {
+			body = append(body, line(i)...)
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		v := rulesOf(200, body)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > v.weight || v.weight > 2*took {
+			t.Errorf("%s: %d bytes for %d, counted as %d", name, took, len(body), v.weight)
 		}
 	}
 }

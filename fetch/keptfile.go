@@ -56,18 +56,18 @@ type KeptFile struct {
 // keptKind says of which file of sites a KeptFile keeps what was learnt.
 type keptKind struct {
 	header string
-	of     string             // the name of the file
-	life   time.Duration      // the longest for which an entry holds
-	room   int                // bytes that rules take in memory; the file may have twice as many
-	weight func(body int) int // bytes that the rules of a body take there
+	of     string               // the name of the file
+	life   time.Duration        // the longest for which an entry holds
+	room   int                  // bytes that rules take in memory; the file may have twice as many
+	weight func(*keptRules) int // bytes that those of an entry take there
 }
 
 func keptRobots() keptKind {
-	return keptKind{"waggle robots 1\n", "robots.txt", robotsLife, robotsBytes, func(body int) int { return ruleWeight + 2*body }}
+	return keptKind{"waggle robots 1\n", "robots.txt", robotsLife, robotsBytes, func(k *keptRules) int { return k.verdict().weight }}
 }
 
 func keptReservations() keptKind {
-	return keptKind{"waggle tdmrep 1\n", "tdmrep.json", reservationsLife, reservationsBytes, weightOfReservations}
+	return keptKind{"waggle tdmrep 1\n", "tdmrep.json", reservationsLife, reservationsBytes, func(k *keptRules) int { return weightOfReservations(len(k.Body)) }}
 }
 
 // maxKeptLine bounds a line, in bytes: the body is two thirds at most.
@@ -189,12 +189,13 @@ func (of keptKind) read(path string, now time.Time) (kept []keptRules, lines, da
 	}
 	room := of.room
 	for i := len(kept) - 1; i >= 0; i-- { // the latest are kept
-		weight := of.weight(len(kept[i].Body))
-		if !kept[i].valid(now) || room < weight {
-			kept[i].Until = time.Time{}
-			continue
+		if kept[i].valid(now) {
+			if weight := of.weight(&kept[i]); weight <= room {
+				room -= weight
+				continue
+			}
 		}
-		room -= weight
+		kept[i].Until = time.Time{}
 	}
 	return slices.DeleteFunc(kept, func(k keptRules) bool { return k.Until.IsZero() }), lines, damaged, nil
 }

@@ -9,11 +9,14 @@ import (
 // reading is a text as it is, or as who takes escapes out of the reading before it reads it.
 type reading struct {
 	text  string
-	edits []edit // where it is not, byte by byte, what the reading before is
+	marks []mark // of the reading before, one in each betweenMarks bytes; none of a text as it is
 }
 
-// edit says that what stands in a reading from at to end was read from from to to of the one before.
-type edit struct{ at, end, from, to int32 }
+// mark says that what stands in a reading from at on was read from from on in the one before.
+type mark struct{ at, from int32 }
+
+// betweenMarks is far more than the size of a mark: any byte of a text may be an escape.
+const betweenMarks = 128
 
 // mostReadings bounds the readings of a text: escapes may be escaped again.
 const mostReadings = 5
@@ -33,35 +36,34 @@ func readings(text string) []reading {
 	return out
 }
 
-// source is a place in a reading as one of the reading before it.
-func (r *reading) source(s span) span {
-	// before is where the byte at a place comes from, or the edit in which it stands.
-	before := func(at int) (int, *edit) {
-		i, _ := slices.BinarySearchFunc(r.edits, int32(at), func(e edit, at int32) int {
-			if e.at <= at {
-				return -1
-			}
-			return 1
-		})
-		if i == 0 {
-			return at, nil
+// source is a place in a reading as one of the text before it.
+func (r *reading) source(before string, s span) span {
+	return span{r.token(before, s.from).from, r.token(before, s.to-1).to}
+}
+
+// token is the escape or the byte in the text before that a byte of a reading was read from.
+func (r *reading) token(before string, at int) span {
+	next, _ := slices.BinarySearchFunc(r.marks, int32(at), func(m mark, at int32) int {
+		if m.at <= at {
+			return -1
 		}
-		e := &r.edits[i-1]
-		if int32(at) < e.end {
-			return 0, e
+		return 1
+	})
+	for end, i := int(r.marks[next-1].at), int(r.marks[next-1].from); ; {
+		from := i
+		read, n := "", 0
+		if escapes[before[i]] {
+			read, n = unescapeAt(before, i)
 		}
-		return at - int(e.end) + int(e.to), nil
+		if n == 0 {
+			end, i = end+1, i+1
+		} else {
+			end, i = end+len(read), i+n
+		}
+		if end > at {
+			return span{from, i}
+		}
 	}
-	from, in := before(s.from)
-	if in != nil {
-		from = int(in.from)
-	}
-	last, in := before(s.to - 1)
-	to := last + 1
-	if in != nil {
-		to = int(in.to)
-	}
-	return span{from, to}
 }
 
 // escapes tells the bytes with which one may begin. It is never written to.
@@ -74,9 +76,13 @@ var escapes = func() (is [256]bool) {
 
 // unescaped is a text without escapes; ok is false where there are none.
 func unescaped(s string) (out reading, ok bool) {
-	var b []byte // nil until something is read otherwise
-	done := 0    // so much of s is in b
+	var b strings.Builder
+	done, next := 0, 0 // so much of s is in b; where the next mark is due
 	for i := 0; i < len(s); {
+		if i >= next {
+			out.marks = append(out.marks, mark{int32(b.Len() + i - done), int32(i)})
+			next = i + betweenMarks
+		}
 		if !escapes[s[i]] {
 			i++
 			continue
@@ -86,22 +92,19 @@ func unescaped(s string) (out reading, ok bool) {
 			i++
 			continue
 		}
-		if b == nil {
-			b = make([]byte, 0, len(s))
+		if done == 0 {
+			b.Grow(len(s))
 		}
-		b = append(b, s[done:i]...)
-		at := len(b)
-		b = append(b, read...)
-		if len(read) != n {
-			out.edits = append(out.edits, edit{int32(at), int32(len(b)), int32(i), int32(i + n)})
-		}
+		b.WriteString(s[done:i])
+		b.WriteString(read)
 		i += n
 		done = i
 	}
-	if b == nil {
+	if done == 0 {
 		return out, false
 	}
-	out.text = string(append(b, s[done:]...))
+	b.WriteString(s[done:])
+	out.text = b.String()
 	return out, true
 }
 

@@ -36,6 +36,9 @@ type ReservationsOptions struct {
 	// Kept are the rules of an earlier run, and keep those of this one; nil =
 	// each run asks for itself.
 	Kept *KeptFile
+	// Wait bounds the time for which a page waits because politeness asks the request for the
+	// file to. 0 = two minutes.
+	Wait time.Duration
 }
 
 // siteRules is what asking an origin came to; no rules where it has none, or they could not
@@ -53,8 +56,7 @@ const (
 	reservationsRetryLife = time.Hour
 	reservationsBytes     = 16 << 20 // of rules remembered
 	reservationsRedirects = 5
-	// reservationsWait bounds the time for which a page waits because politeness asks the
-	// request for the file to: two of the longest pauses that robots.txt files are granted by
+	// reservationsWait is two of the longest pauses that robots.txt files are granted by
 	// default.
 	reservationsWait = 2 * time.Minute
 )
@@ -63,6 +65,9 @@ const (
 func NewReservations(o ReservationsOptions) *Reservations {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
+	}
+	if o.Wait <= 0 {
+		o.Wait = reservationsWait
 	}
 	s := &Reservations{o: o, rules: newCache[string](o.Clock, reservationsBytes, func(v siteRules) int { return v.weight })}
 	if o.Kept != nil {
@@ -140,10 +145,10 @@ func (s *Reservations) ask(ctx context.Context, of web.URL) (file *web.SiteFile,
 	return file, v, life, nil
 }
 
-// follow fetches the file from where it is, waiting for its turns for reservationsWait in all.
+// follow fetches the file from where it is, waiting for its turns for ReservationsOptions.Wait in all.
 // file is given what was answered on the way.
 func (s *Reservations) follow(ctx context.Context, u web.URL, file *web.SiteFile) (*web.Response, error) {
-	left := reservationsWait
+	left := s.o.Wait
 	files := Fetcher(patient{Fetcher: s.o.Files, clock: s.o.Clock, left: &left}) // each address waits for itself
 	answer, err := Follow(ctx, withinDomain{responseKeeper{files, &file.Response}, u.Host().Domain()}, u, reservationsRedirects)
 	if f := (*web.Failure)(nil); errors.As(err, &f) {

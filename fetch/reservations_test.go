@@ -174,12 +174,13 @@ func TestReservations(t *testing.T) {
 func TestReservationsMovedBehindPauses(t *testing.T) {
 	const site = "https://slow.test"
 	for _, c := range []struct {
-		pause time.Duration
-		asked string
-		want  string
+		pause, wait time.Duration
+		asked       string
+		want        string
 	}{
-		{30 * time.Second, "/.well-known/tdmrep.json /one /two", "reserved, asked (https://slow.test/two, status 200), 1 rules"},
-		{70 * time.Second, "/.well-known/tdmrep.json", "nothing said, asked (https://slow.test/.well-known/tdmrep.json, status 301), wrong: it could not be had: to be asked later: a pause"},
+		{30 * time.Second, 0, "/.well-known/tdmrep.json /one /two", "reserved, asked (https://slow.test/two, status 200), 1 rules"},
+		{70 * time.Second, 4 * time.Minute, "/.well-known/tdmrep.json /one /two", "reserved, asked (https://slow.test/two, status 200), 1 rules"},
+		{70 * time.Second, 0, "/.well-known/tdmrep.json", "nothing said, asked (https://slow.test/.well-known/tdmrep.json, status 301), wrong: it could not be had: to be asked later: a pause"},
 	} {
 		clock := newFastClock()
 		files := &tdmFiles{answers: map[string]func() (*web.Response, error){
@@ -188,13 +189,13 @@ func TestReservationsMovedBehindPauses(t *testing.T) {
 			site + "/two":                     answers(200, `[{"location":"/","tdm-reservation":1}]`),
 		}}
 		paced := &pacedFiles{Fetcher: files, clock: clock, pause: c.pause, next: clock.Now().Add(c.pause)}
-		sites := fetch.NewReservations(fetch.ReservationsOptions{Files: paced, Clock: clock})
+		sites := fetch.NewReservations(fetch.ReservationsOptions{Files: paced, Clock: clock, Wait: c.wait})
 		r := page(t, site+"/")
 		if err := sites.Complete(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.ReplaceAll(strings.Join(files.asked, " "), site, ""); got != c.asked || told(r) != c.want {
-			t.Errorf("a pause of %v: asked %s, want %s\n got %s\nwant %s", c.pause, got, c.asked, told(r), c.want)
+			t.Errorf("a pause of %v, a wait of %v: asked %s, want %s\n got %s\nwant %s", c.pause, c.wait, got, c.asked, told(r), c.want)
 		}
 	}
 }

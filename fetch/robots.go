@@ -217,7 +217,7 @@ func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, 
 	}
 	body := answer.Body
 	if answer.Truncated != "" { // half a line could disallow more than the whole
-		body = body[:bytes.LastIndexByte(body, '\n')+1]
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
 	v := rulesOf(answer.Status, body)
 	if v.rules == nil {
@@ -232,8 +232,11 @@ func rulesOf(status int, body []byte) verdict {
 	if status < 200 || status >= 300 {
 		body = nil
 	}
-	rules, _ := robots.FromStatus(status, body)
-	return verdict{rules: rules, weight: ruleWeight + 2*len(body), status: status, body: body}
+	v := verdict{weight: ruleWeight, status: status, body: body}
+	if rules, ok := robots.FromStatus(status, body); ok {
+		v.rules, v.weight = rules, ruleWeight+rules.Weight()
+	}
+	return v
 }
 
 func missing(why string, retryAfter time.Duration) (verdict, time.Duration) {

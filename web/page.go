@@ -40,7 +40,8 @@ type Response struct {
 	Conceal func(text string) string
 	// Concealed counts the places of Body in which the constant of that name stands for what lets the user in: there
 	// the server sent something else. Body is Raw then, whatever content coding it came with, and Came is how many
-	// bytes that had.
+	// bytes that had. Where nothing of a coded body could be decoded, they are places of Raw; where they were in what
+	// could not be decoded behind Body, nothing of that is kept.
 	Concealed, Came int
 	// RetryAfter is the server's wish before the next request, whatever the
 	// status, at most a day; 0 = none.

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -152,9 +153,7 @@ func (j *Jar) Tokens(h web.Host) (tokens []string) {
 	defer j.mu.Unlock()
 	if s := j.sites[h.Domain()]; s != nil {
 		for i := range s.cookies {
-			if isToken(s.cookies[i].Value) {
-				tokens = append(tokens, s.cookies[i].Value)
-			}
+			tokens = appendToken(tokens, s.cookies[i].Value)
 		}
 	}
 	return tokens
@@ -166,8 +165,8 @@ func (j *Jar) Answered(u web.URL, h http.Header) (tokens []string) {
 	tokens = append(j.Tokens(u.Host()), Tokens(h)...)
 	lines := h["Set-Cookie"]
 	for _, line := range lines[:min(len(lines), maxAtOnce)] {
-		if set, err := http.ParseSetCookie(line); err == nil {
-			j.take(u, set, false)
+		if s, ok := parseSet(line); ok {
+			j.take(u, s, false)
 		}
 	}
 	h.Del("Set-Cookie")
@@ -179,9 +178,17 @@ func (j *Jar) Answered(u web.URL, h http.Header) (tokens []string) {
 func Tokens(h http.Header) (tokens []string) {
 	lines := h["Set-Cookie"]
 	for _, line := range lines[:min(len(lines), maxAtOnce)] {
-		if set, err := http.ParseSetCookie(line); err == nil && set.MaxAge >= 0 && isToken(set.Value) {
-			tokens = append(tokens, set.Value)
+		if s, ok := parseSet(line); ok && s.age >= 0 {
+			tokens = appendToken(tokens, s.Value)
 		}
+	}
+	return tokens
+}
+
+// appendToken appends the value of a cookie, without the quotes around it, if it is a token.
+func appendToken(tokens []string, value string) []string {
+	if value = strings.Trim(value, `"`); isToken(value) {
+		tokens = append(tokens, value)
 	}
 	return tokens
 }
@@ -191,11 +198,10 @@ func Tokens(h http.Header) (tokens []string) {
 func (j *Jar) SetScripted(page web.URL, given, left []Cookie) {
 	for _, c := range left {
 		if !slices.ContainsFunc(given, func(g Cookie) bool { return g.same(&c) && g.Value == c.Value }) {
-			set := &http.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Secure: c.Secure, Expires: c.Expires}
-			if c.Below {
-				set.Domain = c.Domain
+			if !c.Below {
+				c.Domain = ""
 			}
-			j.take(page, set, true)
+			j.take(page, set{Cookie: c}, true)
 		}
 	}
 	for _, c := range given {
@@ -213,19 +219,9 @@ func (c *Cookie) same(d *Cookie) bool {
 }
 
 // take takes in one cookie, if the one who sets it may.
-func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
-	host := u.Host()
-	c := Cookie{Name: set.Name, Value: set.Value, Domain: host.Name(), Path: set.Path, Secure: set.Secure, HTTPOnly: set.HttpOnly, Expires: set.Expires}
-	if len(c.Path) > maxAttribute { // RFC 6265bis, section 5.6
-		c.Path = ""
-	}
-	if set.Quoted {
-		c.Value = `"` + c.Value + `"`
-	}
-	domain := strings.ToLower(strings.TrimPrefix(set.Domain, "."))
-	if len(domain) > maxAttribute {
-		domain = ""
-	}
+func (j *Jar) take(u web.URL, s set, script bool) {
+	c, domain := s.Cookie, s.Domain
+	c.Domain, c.Below = u.Host().Name(), false
 	if domain != "" && domain != c.Domain {
 		if !strings.HasSuffix(c.Domain, "."+domain) || web.Host(domain).IsPublicSuffix() || isAddress(c.Domain) {
 			return
@@ -240,17 +236,18 @@ func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
 	}
 	now := j.clock.Now()
 	switch {
-	case set.MaxAge < 0:
+	case s.age < 0:
 		c.Expires = time.Unix(1, 0)
-	case set.MaxAge > 0:
-		c.Expires = now.Add(min(time.Duration(min(set.MaxAge, int(maxAge/time.Second)))*time.Second, maxAge))
+	case s.age > 0:
+		c.Expires = now.Add(s.age)
 	}
 	if limit := now.Add(maxAge); c.Expires.After(limit) {
 		c.Expires = limit
 	}
-	name := strings.ToLower(c.Name)
+	name := strings.ToLower(cmp.Or(c.Name, c.Value)) // without a name, the value is what is read as one
 	switch secure := u.Scheme() == "https"; {
 	case c.Secure && !secure,
+		c.Name == "" && (strings.HasPrefix(name, "__secure-") || strings.HasPrefix(name, "__host-")),
 		strings.HasPrefix(name, "__secure-") && !c.Secure,
 		strings.HasPrefix(name, "__host-") && (!c.Secure || c.Below || c.Path != "/"),
 		!secure && j.hides(&c, func(old *Cookie) bool { return old.Secure }),
@@ -263,15 +260,16 @@ func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
 	j.put(c)
 }
 
-// sendable says why a cookie cannot be sent, or not be kept in a file; nil = it can. Scripts
-// set what no server may, such as tabs and letters beyond ASCII.
+// sendable says why a cookie cannot be sent, or not be kept in a file; nil = it can. Letters beyond ASCII can where
+// a browser whose scripts read them gives them back as they were: in UTF-8.
 func sendable(c *Cookie) error {
 	switch {
 	case len(c.Name)+len(c.Value) > maxCookie:
 		return errors.New("it is longer than 4 KiB")
 	case len(c.Path) > maxAttribute:
 		return errors.New("its path is longer than 1 KiB")
-	case strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r > '~' || r == ';' }):
+	case !utf8.ValidString(c.Name + c.Value + c.Path),
+		strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r == 0x7f || r == ';' }):
 		return errors.New("it has characters that cannot be sent")
 	}
 	return nil

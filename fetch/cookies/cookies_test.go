@@ -68,6 +68,24 @@ func TestCookies(t *testing.T) {
 		{"for no time", "https://a.example/", "x=1; Max-Age=0", "https://a.example/", ""},
 		{"a quoted value", "https://a.example/", `x="1 2"`, "https://a.example/", `x="1 2"`},
 		{"too long", "https://a.example/", "x=" + strings.Repeat("1", 5000), "https://a.example/", ""},
+		{"JSON", "https://a.example/", `consent={"v":1,"at":"a\b"}; Path=/`, "https://a.example/", `consent={"v":1,"at":"a\b"}`},
+		{"letters", "https://a.example/", "näme=größe", "https://a.example/", "näme=größe"},
+		{"letters in no known encoding", "https://a.example/", "x=gr\xf6\xdfe", "https://a.example/", ""},
+		{"a name that is no token", "https://a.example/", "user[id] = 7 , 8", "https://a.example/", "user[id]=7 , 8"},
+		{"no name", "https://a.example/", "1; Path=/", "https://a.example/", "1"},
+		{"no name, and a prefix", "https://a.example/", "=__Host-x=1; Secure; Path=/", "https://a.example/", ""},
+		{"neither", "https://a.example/", " = ; Path=/", "https://a.example/", ""},
+		{"a control character", "https://a.example/", "x=1; y=\x01", "https://a.example/", ""},
+		{"attributes twice", "https://a.example/", "x=1; path=/d; PATH = /e ; Path=/" + strings.Repeat("f", 2000), "https://a.example/e", "x=1"},
+		{"seconds that are none", "https://a.example/", "x=1; Max-Age=+0; Max-Age=; Max-Age=-; Max-Age=1s", "https://a.example/", "x=1"},
+		{"many seconds", "https://a.example/", "x=1; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=99999999999999999999", "https://a.example/", "x=1"},
+		{"many seconds ago", "https://a.example/", "x=1; Max-Age=-99999999999999999999", "https://a.example/", ""},
+		{"a date that is none", "https://a.example/", "x=1; Expires=Sun, 31 Feb 2026 11:00:00 GMT; Expires=0; Expires=Sun, 01 Mar 2026 24:00:00", "https://a.example/", "x=1"},
+		{"a year of two digits", "https://a.example/", "x=1; Expires=Thu, 01-Jan-70 00:00:01 GMT", "https://a.example/", ""},
+		{"one to come", "https://a.example/", "x=1; Expires=Sun, 01-Mar-27 00:00:01 GMT", "https://a.example/", "x=1"},
+		{"a day of one digit", "https://a.example/", "x=1; Expires=Sun, 1 Mar 2026 11:00:00 GMT", "https://a.example/", ""},
+		{"RFC 850", "https://a.example/", "x=1; Expires=Sunday, 01-Mar-26 11:00:00 GMT", "https://a.example/", ""},
+		{"asctime", "https://a.example/", "x=1; Expires=Sun Mar  1 11:00:00 2026", "https://a.example/", ""},
 		{"rubbish", "https://a.example/", "\x00; =;;", "https://a.example/", ""},
 	} {
 		j := New(newStill())
@@ -224,9 +242,9 @@ func TestAnsweredTokens(t *testing.T) {
 	const token = "0123456789abcdef0123"
 	j := New(newStill())
 	answered(t, j, "https://a.example/", "id="+token, "lang=en", "last=introduction-to-beekeeping", "deep="+token+"aa; Path=/deep")
-	h := http.Header{"Set-Cookie": {"id=" + token + "ff", "gone=" + token + "; Max-Age=0"}, "X-Id": {"a"}}
+	h := http.Header{"Set-Cookie": {"id=" + token + "ff", `quoted="` + token + `ee"`, "gone=" + token + "; Max-Age=0"}, "X-Id": {"a"}}
 	got := j.Answered(address(t, "https://a.example/"), h)
-	if want := []string{token, token + "aa", token + "ff"}; !slices.Equal(got, want) || h["Set-Cookie"] != nil || h["X-Id"] == nil {
+	if want := []string{token, token + "aa", token + "ff", token + "ee"}; !slices.Equal(got, want) || h["Set-Cookie"] != nil || h["X-Id"] == nil {
 		t.Errorf("%q, want %q; the header is %v", got, want, h)
 	}
 	for value, want := range map[string]bool{

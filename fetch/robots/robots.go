@@ -246,6 +246,26 @@ func (r *Rules) CrawlDelay(agent string) (delay time.Duration, ok bool) {
 // they may be anything.
 func (r *Rules) Sitemaps() []string { return slices.Clone(r.sitemaps) }
 
+// Weight is about how many bytes the rules take in memory: of short lines many times what these have.
+func (r *Rules) Weight() int {
+	const group, rule, agent, text = 32, 40, 112, 16 // of each, beside what it holds
+	n := group * cap(r.groups)
+	for _, g := range r.groups {
+		n += rule * cap(g.rules)
+		for i := range g.rules {
+			n += text + len(g.rules[i].pattern)
+		}
+	}
+	for name, of := range r.agents {
+		n += agent + len(name) + 8*cap(of)
+	}
+	n += text * cap(r.sitemaps)
+	for _, s := range r.sitemaps {
+		n += text + len(s)
+	}
+	return n
+}
+
 // match tells whether a path begins with what a pattern stands for; both are
 // normalised. Each piece between stars is looked for at its first place after
 // the piece before: if a match exists, this finds one, and in linear time.
