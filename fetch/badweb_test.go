@@ -161,7 +161,8 @@ func TestBadWeb(t *testing.T) {
 				if len(r.Raw) > limit || len(r.Body) > limit {
 					t.Errorf("%d raw and %d decoded bytes: beyond the cap", len(r.Raw), len(r.Body))
 				}
-				if r.Truncated == "length" && len(r.Body) != limit && len(r.Raw) != limit && (r.Status == 200 || len(r.Body) != 64<<10) {
+				between := sc.Name == "chain-members" // it is cut between two codings, of which neither end is seen
+				if r.Truncated == "length" && !between && len(r.Body) != limit && len(r.Raw) != limit && (r.Status == 200 || len(r.Body) != 64<<10) {
 					t.Errorf("%d bytes: not cut at a cap", len(r.Body))
 				}
 				if strings.Contains(sc.Name, "bomb") && len(r.Raw) > limit/4 {

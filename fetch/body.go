@@ -80,7 +80,7 @@ func (c *client) readBody(ctx context.Context, t *timer, in *http.Response, out 
 		if err := s.grow(ctx, window, t.hold); err != nil {
 			return err
 		}
-		src, release := c.decoders.stack(codings, raw, window > windowKept)
+		src, release := c.decoders.stack(codings, raw, limit+codingRoom, window > windowKept)
 		defer release()
 		body = c.buffers.intake(src, limit, -1)
 		weight += once
@@ -344,12 +344,21 @@ type decoders struct{ gzip, zstd, br sync.Pool }
 // that it may have given out.
 const windowKept = 1 << 20
 
+// codingRoom is how many bytes a coded body may be longer than what it stands for.
+const codingRoom = 1 << 20
+
 // stack lays the decoders of codings over src, the last applied first. They
 // open when first read. release takes them back, unless they are large.
-func (d *decoders) stack(codings []string, src io.Reader, large bool) (out io.Reader, release func()) {
+//
+// What another decoder reads is at most so many bytes: a coding of nothing takes some and
+// gives none, so that a few kilobytes could keep the last one busy for hours.
+func (d *decoders) stack(codings []string, src io.Reader, most int, large bool) (out io.Reader, release func()) {
 	layers := make([]*layer, 0, len(codings))
 	for i := len(codings) - 1; i >= 0; i-- {
-		l := &layer{d: d, coding: codings[i], src: src, large: large}
+		l := &layer{d: d, coding: codings[i], src: src, most: most, large: large}
+		if i == 0 {
+			l.most = math.MaxInt // who reads it bounds it
+		}
 		layers = append(layers, l)
 		src = l
 	}
@@ -368,6 +377,7 @@ type layer struct {
 	r      io.Reader // nil until opened
 	err    error
 	read   int  // bytes decoded
+	most   int  // of them
 	large  bool // it has a large window
 }
 
@@ -380,7 +390,10 @@ func (l *layer) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p)
 	l.read += n
-	if l.trails(err) {
+	switch {
+	case l.read > l.most:
+		err = errTooLong
+	case l.trails(err):
 		err = io.EOF
 	}
 	l.err = err

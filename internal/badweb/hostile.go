@@ -136,6 +136,12 @@ func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
 	members := strings.Repeat(string(gzipped("")), 1000)
 	on(Scenario{Name: "gzip-members", Status: 200, Truncated: "length", Body: someHTML}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), 0,
 		func(int) string { return members }))
+	nothing := sync.OnceValue(func() []byte { return gzipped(string(gzipped(someHTML)) + strings.Repeat(members, 1000)) })
+	on(Scenario{Name: "chain-members", Status: 200, Truncated: "length", Body: someHTML}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "gzip, gzip")
+		w.Write(nothing())
+	})
 	// Blocks and frames without an end in which nothing is: RFC 8878, sections 3.1.1.2 and
 	// 3.1.2; RFC 7932, section 9.2.
 	empty := func(name, coding, after, piece string) {
