@@ -61,13 +61,23 @@ type Crawler struct {
 func (c *Crawler) own() job.Strategies { return job.Strategies{Scorers: c.Scorers, Judges: c.Judges} }
 
 // Begin begins the crawl of a job in a folder, which must be empty or not there,
-// and runs it until it ends or ctx does, which is the ending event.Stopped. What
+// and runs it until it ends or ctx does, which is the ending event.Stopped; where ctx
+// ends before the crawl has begun, as while example pages are fetched, its error is
+// returned. What the job leaves out is filled in as the command waggle does: by its
+// critic (job.Job.TakeTopic), and seeds by the examples that are addresses. What
 // is wrong with the job is a *job.Error; then nothing is left in the folder.
 func (c *Crawler) Begin(ctx context.Context, dir string, j *job.Job) (event.Ending, error) {
 	if collection.At(dir).Begun() {
 		return "", fmt.Errorf("%s holds a crawl already: go on with it by Resume, or choose another folder", dir)
 	}
-	return c.run(ctx, dir, func(collection.Collection) (*job.Job, error) { return j, nil })
+	return c.run(ctx, dir, func(collection.Collection) (*job.Job, error) {
+		whole := *j
+		if err := whole.TakeTopic(); err != nil {
+			return nil, err
+		}
+		whole.SeedByExamples()
+		return &whole, nil
+	})
 }
 
 // Resume goes on with the crawl in a folder. change may change its job, such as
@@ -190,7 +200,8 @@ func unit(x float64) float64 {
 
 // ScorerFunc describes a scorer that is a function: the priority of a link of a
 // judged page, higher is sooner. f is pure and safe for concurrent use. Seeds come
-// first. What is no number is the least priority.
+// first, whatever f says. What is no number is the least priority. Numbers beyond ±1e8
+// keep their order, but for such as differ by less than a hundred-millionth part.
 func ScorerFunc(name, line string, f func(p *web.Page, v web.Verdict, link *web.Link) float64) score.Description {
 	return score.Description{Name: name, Line: line, Make: func(score.Options) (score.Scorer, error) { return funcScorer(f), nil }}
 }

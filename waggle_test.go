@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/waggle-crawler/waggle"
@@ -46,6 +47,40 @@ func TestScorerFunc(t *testing.T) {
 				return s
 			})
 		})
+	}
+}
+
+// A link is no seed, whatever a scorer says: where it moves to is none of the crawl's sites.
+func TestScorerFuncOpensNoSite(t *testing.T) {
+	var asked atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<title>Bees</title><p><a href="/go">the hive</a>`)
+		case "/go":
+			http.Redirect(w, r, other.URL+"/", http.StatusMovedPermanently)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer site.Close()
+	far := waggle.ScorerFunc("far", "", func(*web.Page, web.Verdict, *web.Link) float64 { return math.Inf(1) })
+	var reasons []web.Reason
+	c := &waggle.Crawler{Scorers: []score.Description{far}, Listen: func(e event.Event) {
+		if f, ok := e.(event.Failed); ok {
+			reasons = append(reasons, f.Reason)
+		}
+	}}
+	j := &job.Job{Seeds: []string{site.URL + "/"}, Scorer: job.Scorer{Name: "far"}, Topic: job.Topic{Keywords: []string{"bees"}}}
+	j.Scope.Reach, j.Fetch.AllowPrivate, j.Politeness.Delay = "host", true, new(job.Duration)
+	if how, err := c.Begin(t.Context(), filepath.Join(t.TempDir(), "crawl"), j); err != nil || how != event.FrontierEmpty {
+		t.Fatal(how, err)
+	}
+	if n := asked.Load(); n > 0 || len(reasons) != 1 {
+		t.Errorf("the other site was asked %d times; what brought no page: %v", n, reasons)
 	}
 }
 
@@ -230,6 +265,59 @@ func TestOutsideScorerInAJob(t *testing.T) {
 	}
 	if _, err := (&waggle.Crawler{}).Resume(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), `no scorer is called "turns"`) {
 		t.Errorf("resumed without the scorer: %v", err)
+	}
+}
+
+// A crawl begins with what the command would begin with: the example pages where it has no
+// seeds, and the words of its critic.
+func TestBeginFillsIn(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(bees))
+	defer site.Close()
+	trained, err := judge.TrainCritic(func(yield func(judge.Sample, error) bool) {
+		for i := range 40 {
+			class := []string{"/Top/Bees", "/Top/Cars"}[i%2]
+			if !yield(judge.Sample{Class: class, Key: fmt.Sprint(i), Terms: []web.Term{{Text: "page", Body: 1}, {Text: "word" + class, Body: 3}}}, nil) {
+				return
+			}
+		}
+	}, judge.Training{MinPages: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := trained.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	critic := filepath.Join(t.TempDir(), "my.critic")
+	if err := os.WriteFile(critic, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		job  job.Job
+		want string // in the job of the crawl
+	}{
+		"examples": {job.Job{Topic: job.Topic{Examples: []string{site.URL + "/"}}}, site.URL + "/"},
+		"critic":   {job.Job{Seeds: []string{site.URL + "/"}, Judge: job.Judge{Name: "critic", Critic: critic, Focus: []string{"/Top/Bees"}, Anyway: true}}, "Bees"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := c.job
+			given.Fetch.AllowPrivate, given.Politeness.Delay, given.Budget.Pages = true, new(job.Duration), 1
+			seeds, words := len(given.Seeds), len(given.Topic.Keywords)
+			dir := filepath.Join(t.TempDir(), "crawl")
+			if how, err := (&waggle.Crawler{}).Begin(t.Context(), dir, &given); err != nil || how != event.BudgetSpent {
+				t.Fatal(how, err)
+			}
+			j, err := job.Read(filepath.Join(dir, "job.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held := fmt.Sprint(j.Seeds, j.Topic.Keywords); !strings.Contains(held, c.want) {
+				t.Errorf("it began with %s, want %s", held, c.want)
+			}
+			if len(given.Seeds) != seeds || len(given.Topic.Keywords) != words {
+				t.Errorf("the job of the program is now %+v", given)
+			}
+		})
 	}
 }
 

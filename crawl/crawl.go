@@ -83,7 +83,9 @@ type Scorer interface {
 	// p is nil when the fetch brought no page.
 	Visit(c *web.Candidate, p *web.Page, v web.Verdict) (memory []byte)
 	// Score is the priority of c under the present model, from its Features,
-	// Memory, Depth and URL alone.
+	// Memory, Depth and URL alone: higher is sooner. Numbers beyond ±1e8 are brought
+	// below the priorities of seeds and boosted links; those far closer to each
+	// other than they are large may become equal.
 	Score(c *web.Candidate) float64
 	// Stale reports, once, that every waiting candidate should be scored
 	// anew. That is done in slices, one after each arrival, while candidates

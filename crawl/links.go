@@ -91,12 +91,22 @@ func (s *Step) isDocument(u web.URL) bool {
 	return len(ext) > 1 && s.files[strings.ToLower(ext[1:])]
 }
 
-// score guards the frontier against a scorer that errs.
+// farPriority is the priority by a scorer from which on larger ones are brought closer. It is well
+// below firstPlace, by which links go ahead, and below that of seeds.
+const farPriority = 1e8
+
+// score is the priority by the scorer, in ±1.7·farPriority: the crawl has ranges of its own beyond.
+// Priorities beyond farPriority come closer and keep their order. What is no number is the least.
 func (s *Step) score(c *web.Candidate) float64 {
-	if v := s.scorer.Score(c); !math.IsNaN(v) {
+	v := s.scorer.Score(c)
+	if math.IsNaN(v) {
+		v = -math.MaxFloat64
+	}
+	size := min(math.Abs(v), math.MaxFloat64)
+	if size <= farPriority {
 		return v
 	}
-	return -math.MaxFloat32
+	return math.Copysign(farPriority*(1+math.Log(size/farPriority)/1000), v)
 }
 
 // admit sorts found links into those the frontier takes and those it never

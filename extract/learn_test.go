@@ -213,7 +213,7 @@ func TestDoubts(t *testing.T) {
 
 // Tables filled in by hand, and what is wrong with them.
 func TestReadFilled(t *testing.T) {
-	f, err := extract.ReadFilled("filled.tsv", []byte("\ufeff# people\nurl\tname\ttopics[]\r\nhttps://a.example/1\t Ada \tbees | maps | bees\r\n\nhttps://a.example/2\t'=x\t?\nhttps://a.example/3\n"))
+	f, err := extract.ReadFilled("filled.tsv", []byte("\ufeff# people\nurl\tname\ttopics[]\r\nhttps://a.example/1\t Ada \tbees | maps | bees\r\n\nhttps://a.example/2\t'=x\t?\nhttps://a.example/3\nhttps://a.example/4\t'\"x\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,6 +224,9 @@ func TestReadFilled(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	if v := f.Pages[2].Values; !v[0].Known || len(v[0].Texts) != 0 {
+		t.Errorf("%+v", v)
+	}
+	if v := f.Pages[3].Values; v[0].Texts[0] != `"x"` {
 		t.Errorf("%+v", v)
 	}
 	for _, c := range []struct{ text, want string }{

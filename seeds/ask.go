@@ -33,24 +33,25 @@ func (f *Finder) ask(ctx context.Context, address string, parameters url.Values)
 			return nil, err
 		}
 	}
-	return f.document(ctx, u)
+	b, _, err := f.document(ctx, u)
+	return b, err
 }
 
-// document fetches a document that must be there, whole.
-func (f *Finder) document(ctx context.Context, u web.URL) ([]byte, error) {
+// document fetches a document that must be there, whole. It is at the address to which u has moved.
+func (f *Finder) document(ctx context.Context, u web.URL) (b []byte, at web.URL, err error) {
 	r, err := f.Get(ctx, u)
 	if err != nil {
-		return nil, err
+		return nil, u, err
 	}
 	defer r.Release()
 	switch {
 	case r.Status != 200:
-		return nil, &statusError{u, r.Status, string(r.Body[:min(len(r.Body), mostSaid)])}
+		return nil, u, &statusError{u, r.Status, string(r.Body[:min(len(r.Body), mostSaid)])}
 	case r.Truncated != "":
-		return nil, fmt.Errorf("the answer of %s is not whole: %s", u, web.CutMeaning(r.Truncated))
+		return nil, u, fmt.Errorf("the answer of %s is not whole: %s", u, web.CutMeaning(r.Truncated))
 	}
 	f.answers = append(f.answers, &web.Response{URL: r.URL, Conceal: r.Conceal})
-	return bytes.Clone(r.Body), nil
+	return bytes.Clone(r.Body), r.URL, nil
 }
 
 // statusError says that a document is not there, and what helps.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -24,7 +23,7 @@ func For(ctx context.Context, m *job.Maker) (*Finder, error) {
 	if !ok {
 		return nil, errors.New("the judge cannot tell how like a text is to the topic: choose another")
 	}
-	f := &Finder{Parser: m.Parser, Judge: judge, Words: m.Job.Topic.Keywords, Contact: m.Job.Contact, Note: m.Note}
+	f := &Finder{Parser: m.Parser, Analyzer: m.Analyzer, Judge: judge, Words: m.Job.Topic.Keywords, Contact: m.Job.Contact, Note: m.Note}
 	f.Get = func(ctx context.Context, u web.URL) (*web.Response, error) {
 		m.Seeds = []web.URL{u} // whom a contact may be owed
 		if err := m.MakeFetcher(ctx); err != nil {
@@ -33,7 +32,7 @@ func For(ctx context.Context, m *job.Maker) (*Finder, error) {
 		return m.Follow(ctx, u)
 	}
 	if len(f.Words) == 0 {
-		f.Words = TypicalWords(m.Topic.Examples, parse.NewAnalyzer(), 4, nil)
+		f.Words = TypicalWords(m.Topic.Examples, m.Analyzer, 4, nil)
 		if len(f.Words) == 0 && m.Job.Topic.Description != "" {
 			f.Words = []string{m.Job.Topic.Description}
 		}

@@ -38,7 +38,7 @@ func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err 
 	for n := 0; len(waiting) > 0 && n < maxSitemaps && len(list) < maxEntries; n++ {
 		u := waiting[0]
 		waiting = waiting[1:]
-		b, err := f.document(ctx, u)
+		b, _, err := f.document(ctx, u)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -68,12 +68,12 @@ func feed(ctx context.Context, f *Finder, where, _ string) (list []Seed, err err
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.document(ctx, u)
+	b, at, err := f.document(ctx, u)
 	if err != nil {
 		return nil, err
 	}
 	_, err = document.ReadFeed(b, document.Limits{}, func(e document.Listed) bool {
-		if to, err := (web.Canon{}).Resolve(u, e.URL); err == nil && e.URL != "" {
+		if to, err := (web.Canon{}).Resolve(at, e.URL); err == nil && e.URL != "" {
 			list = append(list, Seed{URL: to, Title: e.Title, Text: plain(e.Text)})
 		}
 		return len(list) < maxEntries

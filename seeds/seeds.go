@@ -45,7 +45,9 @@ type Finder struct {
 	// Get fetches a document.
 	Get    func(ctx context.Context, u web.URL) (*web.Response, error)
 	Parser crawl.Parser
-	Judge  Judge
+	// Analyzer is that of Parser; nil = the one of English.
+	Analyzer *text.Analyzer
+	Judge    Judge
 	// Words are what search interfaces are asked for first: keywords, or what
 	// TypicalWords gives of example pages.
 	Words []string
@@ -60,10 +62,10 @@ type Finder struct {
 	// Note is told what goes wrong, and what is asked; nil = nobody.
 	Note func(string)
 
-	analyzer *text.Analyzer
 	found    map[web.URL]*Seed
-	relevant []*web.Page     // judged so
-	answers  []*web.Response // of the source that is asked, without their bodies
+	gone     map[web.URL]bool // pages that could not be had
+	relevant []*web.Page      // judged so
+	answers  []*web.Response  // of the source that is asked, without their bodies
 }
 
 // Find asks sources and ranks what they give: relevant pages by their relevance, then
@@ -71,7 +73,10 @@ type Finder struct {
 // are left out. A source that fails is told to Note, and what it gave before that is used;
 // the error is that of all of them if all fail and give nothing, or of ctx.
 func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
-	f.analyzer, f.found = text.NewAnalyzer(), map[web.URL]*Seed{}
+	f.found, f.gone = map[web.URL]*Seed{}, map[web.URL]bool{}
+	if f.Analyzer == nil {
+		f.Analyzer = text.NewAnalyzer()
+	}
 	if f.Note == nil {
 		f.Note = func(string) {}
 	}
@@ -96,7 +101,7 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 				err = fmt.Errorf("%s: %w", s, err)
 				errs = append(errs, err)
 			}
-			if err != nil && (len(sources) > 1 || len(found) > 0) { // else it is the error of all
+			if err != nil && (len(sources) > 1 || len(found) > 0 || worked) { // else it is the error of all
 				f.Note(event.Line(err.Error()))
 			}
 			worked = worked || err == nil || len(found) > 0
@@ -107,7 +112,7 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 		if err := f.judge(ctx); err != nil {
 			return nil, err
 		}
-		more := TypicalWords(f.relevant, f.analyzer, feedbackWords, f.Words)
+		more := TypicalWords(f.relevant, f.Analyzer, feedbackWords, f.Words)
 		if len(more) == 0 {
 			break
 		}
@@ -142,7 +147,7 @@ func (f *Finder) take(found []Seed, source string) (n int) {
 			telling++
 			continue
 		}
-		if f.found[s.URL] != nil || len(f.found) >= maxFound {
+		if f.found[s.URL] != nil || f.gone[s.URL] || len(f.found) >= maxFound {
 			continue
 		}
 		s.Source = source
@@ -182,7 +187,7 @@ func (f *Finder) judge(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			delete(f.found, s.URL) // a crawl could not have it either
+			f.leave(s.URL) // a crawl could not have it either
 			f.Note(event.Line(fmt.Sprintf("%s: %v", s.URL, err)))
 			continue
 		}
@@ -190,7 +195,7 @@ func (f *Finder) judge(ctx context.Context) error {
 		status := r.Status
 		r.Release()
 		if status != 200 || errParse != nil {
-			delete(f.found, s.URL)
+			f.leave(s.URL)
 			f.Note(event.Line(fmt.Sprintf("%s: status %d: no page to start from", s.URL, status)))
 			continue
 		}
@@ -210,6 +215,12 @@ func (f *Finder) judge(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// leave forgets a page that could not be had, so that no later round asks for it again.
+func (f *Finder) leave(u web.URL) {
+	delete(f.found, u)
+	f.gone[u] = true
 }
 
 // better orders seeds: relevant ones, likely ones, and then by address.
@@ -251,7 +262,8 @@ func (f *Finder) ranked() (out []Seed) {
 }
 
 // TypicalWords are n words that tell pages from others: words that stand on most of them and
-// are rare in English. Words whose stems are among those of known are left out.
+// are rare in the languages of a, by which the pages were parsed. Words whose stems are among
+// those of known are left out. Of a script without spaces they are pairs of characters.
 //
 // A word has the weight Σ tf/(tf+1) · idf over the pages.
 //
@@ -262,16 +274,28 @@ func TypicalWords(pages []*web.Page, a *text.Analyzer, n int, known []string) (o
 		return nil
 	}
 	taken := map[string]bool{}
-	for _, k := range known {
-		for _, stem := range a.Words(k) {
-			taken[stem] = true
+	for _, language := range a.Languages() {
+		for _, k := range known {
+			for _, stem := range a.In(language).Words(k) {
+				taken[stem] = true
+			}
 		}
 	}
-	df := text.Background()
+	df := text.BackgroundOf(a.Languages()...)
 	weights := map[string]float64{}
 	forms := map[string]map[string]int{} // how each stem is written
+	form := func(stem, word string) {
+		if forms[stem] == nil {
+			forms[stem] = map[string]int{}
+		}
+		forms[stem][word]++
+	}
 	for _, p := range pages {
+		by := a.In(p.TermLanguage)
 		for _, t := range p.Terms {
+			if by.Spaceless(t.Text) {
+				form(t.Text, t.Text)
+			}
 			if !taken[t.Text] && len(t.Text) > 2 && strings.Trim(t.Text, "0123456789") != "" {
 				tf := float64(t.Body)
 				weights[t.Text] += tf / (tf + 1) * df.IDF(t.Text)
@@ -279,11 +303,8 @@ func TypicalWords(pages []*web.Page, a *text.Analyzer, n int, known []string) (o
 		}
 		for word := range strings.FieldsSeq(strings.ToLower(head(p.Title+" "+p.Main, 64<<10))) {
 			word = strings.Trim(word, ".,;:!?()[]\"'“”‘’–—")
-			if stems := a.Words(word); len(stems) == 1 {
-				if forms[stems[0]] == nil {
-					forms[stems[0]] = map[string]int{}
-				}
-				forms[stems[0]][word]++
+			if stems := by.Words(word); len(stems) == 1 {
+				form(stems[0], word)
 			}
 		}
 	}

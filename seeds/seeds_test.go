@@ -70,7 +70,10 @@ func get(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	defer r.Body.Close()
 	var b bytes.Buffer
-	_, err = b.ReadFrom(r.Body)
+	if _, err = b.ReadFrom(r.Body); err != nil {
+		return nil, err
+	}
+	u, err = web.Parse(r.Request.URL.String()) // to which it has moved
 	return &web.Response{URL: u, Status: r.StatusCode, Header: web.Header{"Content-Type": {"text/html"}}, Body: b.Bytes()}, err
 }
 
@@ -254,13 +257,62 @@ func TestRounds(t *testing.T) {
 		t.Errorf("%q, not %q", got, want)
 	}
 	var searches []string
+	gone := 0
 	for _, a := range *asked {
+		if a == "/gone.html" {
+			gone++
+		}
 		if strings.HasPrefix(a, "/local/search") {
 			searches = append(searches, a)
 		}
 	}
+	if gone != 1 {
+		t.Errorf("a page that is not there was asked for %d times", gone)
+	}
 	if len(searches) != 2 || !strings.Contains(searches[1], "honey+bee+") || !strings.Contains(searches[1], "pollination") {
 		t.Errorf("asked: %q", searches)
+	}
+}
+
+// What goes wrong in a later round is told.
+func TestLaterRoundFails(t *testing.T) {
+	site, _ := answers(t)
+	searches := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if searches++; searches > 1 {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		fmt.Fprintf(w, `{"results":[{"url":"%s/good.html","title":"Bees"}]}`, site)
+	}))
+	defer server.Close()
+	var notes []string
+	f := finder(&notes)
+	f.Rounds, f.Pages = 2, 10
+	found, err := f.Find(t.Context(), []Source{source(t, "searxng="+server.URL)})
+	if err != nil || len(found) != 1 || searches != 2 {
+		t.Fatalf("%+v, %v of %d searches", found, err, searches)
+	}
+	if told := strings.Join(notes, "; "); !strings.Contains(told, "status 429") {
+		t.Errorf("told: %s", told)
+	}
+}
+
+// Addresses of a feed that has moved are those of where it is now.
+func TestMovedFeed(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/feed" {
+			http.Redirect(w, r, "/blog/feed.xml", http.StatusMovedPermanently)
+			return
+		}
+		fmt.Fprint(w, `<rss><channel><item><title>Bees</title><link>bees.html</link></item></channel></rss>`)
+	}))
+	defer server.Close()
+	var notes []string
+	f := finder(&notes)
+	found, err := f.Find(t.Context(), []Source{source(t, "feed="+server.URL+"/feed")})
+	if err != nil || len(found) != 1 || found[0].URL.RequestPath() != "/blog/bees.html" {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 
@@ -284,13 +336,25 @@ func TestRoundsOfListsAlone(t *testing.T) {
 }
 
 func TestTypicalWords(t *testing.T) {
-	page, err := parse.New(parse.Options{}).Parse(&web.Response{Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<title>Pollination</title><p>Pollination, pollination by bees and the apiaries. The pollinating of apiaries.")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := TypicalWords([]*web.Page{page}, text.NewAnalyzer(), 2, []string{"bee"})
-	if want := []string{"apiaries", "pollination"}; !slices.Equal(got, want) {
-		t.Errorf("%q, not %q", got, want)
+	for _, c := range []struct {
+		languages []string
+		page      string
+		known     []string
+		want      []string
+	}{
+		{nil, "<title>Pollination</title><p>Pollination, pollination by bees and the apiaries. The pollinating of apiaries.", []string{"bee"}, []string{"apiaries", "pollination"}},
+		{[]string{"de"}, "<title>Imkerei</title><p>Bienen und ihre Bienen. Die Imkerei lebt von den Bienen.", nil, []string{"bienen", "imkerei"}},
+		{[]string{"zh"}, "<title>蜜蜂的舞蹈</title><p>蜜蜂在花间跳舞，蜜蜂在田野采蜜。", nil, []string{"蜜蜂"}},
+		{[]string{"en", "de"}, "<title>Imkerei</title><p>Bienen und ihre Bienen. Die Imkerei lebt von den Bienen, und wir sind nicht mit dem Auto da.", []string{"Biene"}, []string{"imkerei"}},
+	} {
+		a := parse.NewAnalyzer(c.languages...)
+		page, err := parse.New(parse.Options{Analyzer: a}).Parse(&web.Response{Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(c.page)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := TypicalWords([]*web.Page{page}, a, len(c.want), c.known); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, not %q", c.languages, got, c.want)
+		}
 	}
 	if got := TypicalWords(nil, text.NewAnalyzer(), 2, nil); got != nil {
 		t.Errorf("of no pages: %q", got)

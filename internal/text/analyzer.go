@@ -110,6 +110,13 @@ func (a *Analyzer) In(language string) *Analyzer {
 	return a
 }
 
+// Spaceless tells whether a term is of a script without spaces between words: it is a pair of
+// characters, or one alone, as they stand in texts.
+func (a *Analyzer) Spaceless(term string) bool {
+	r, _ := utf8.DecodeRuneInString(term)
+	return r >= firstSpaceless && unicode.In(r, a.scripts...)
+}
+
 // Words returns the terms of s in their order.
 func (a *Analyzer) Words(s string) []string { return a.AppendWords(nil, s) }
 
