@@ -3,6 +3,7 @@ package crawl
 import (
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -118,16 +119,7 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 	if len(found)+len(refused) == 0 {
 		return nil, nil, web.Turn{}, nil
 	}
-	// Refused links are previewed as well: one known is not news.
-	asked := s.asked[:0]
-	for i := range found {
-		asked = append(asked, found[i].Candidate)
-	}
-	for _, r := range refused {
-		asked = append(asked, web.Candidate{URL: r.URL, Priority: -math.MaxFloat32})
-	}
-	s.asked = asked
-	fate, err := preview(asked)
+	fate, err := s.fates(found, refused, preview)
 	if err != nil {
 		return nil, nil, web.Turn{}, err
 	}
@@ -186,6 +178,49 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 		}
 	}
 	return queued, skipped, turn, nil
+}
+
+// fates asks the frontier what would become of found links and of refused ones: one known is not news. A link that
+// may not enter, or is for another worker, takes no place: where places are short, the others are asked about alone.
+func (s *Step) fates(found []link, refused []event.Skipped, preview Preview) ([]web.Admission, error) {
+	asked := s.asked[:0]
+	for i := range found {
+		asked = append(asked, found[i].Candidate)
+	}
+	for _, r := range refused {
+		asked = append(asked, web.Candidate{URL: r.URL, Priority: -math.MaxFloat32})
+	}
+	s.asked = asked
+	fate, err := preview(asked)
+	short := func(f web.Admission) bool { return f == web.Refused || f == web.Crowded }
+	if err != nil || !slices.ContainsFunc(fate[:len(found)], short) {
+		return fate, err
+	}
+	asked = asked[:0]
+	var at []int // in found
+	stay := 0    // links that would take a place and may not
+	for i := range found {
+		c := &found[i].Candidate
+		if fate[i] == web.Known {
+			continue
+		}
+		if reason, _ := s.refuse(c); reason != "" || s.foreign(c.URL.Host()) {
+			stay++
+			continue
+		}
+		asked, at = append(asked, *c), append(at, i)
+	}
+	if stay == 0 || len(asked) == 0 {
+		return fate, nil
+	}
+	alone, err := preview(asked)
+	if err != nil {
+		return nil, err
+	}
+	for j, i := range at {
+		fate[i] = alone[j]
+	}
+	return fate, nil
 }
 
 // mostSitemaps bounds the sitemaps followed of a host: an index may name more without end.

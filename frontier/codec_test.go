@@ -42,7 +42,7 @@ func TestTable(t *testing.T) {
 		})
 		for range rapid.IntRange(1, 300).Draw(t, "sets") {
 			h := hash.Draw(t, "hash")
-			m := rapid.SampledFrom([]mark{{how: taken}, {how: dropped}, {key{-1, 5}, waiting}, {key{1, 6}, waiting}}).Draw(t, "mark")
+			m := rapid.SampledFrom([]mark{{how: taken}, {how: dropped}, {key{-1, 5}, waiting, 2}, {key{1, 6}, waiting, 0}}).Draw(t, "mark")
 			table.set(h, m)
 			want[h] = m
 		}
@@ -78,7 +78,7 @@ func TestTableLarge(t *testing.T) {
 	hash := func(i uint64) uint64 { return i*0x9e3779b97f4a7c15&^(1<<shardBits-1) | 5 }
 	const n = 20_000 // in one shard
 	for i := range uint64(n) {
-		table.set(hash(i+1), mark{key{float64(i), i + 1}, waiting})
+		table.set(hash(i+1), mark{key: key{float64(i), i + 1}, how: waiting})
 	}
 	for i := range uint64(n) {
 		if m := table.get(hash(i + 1)); m.seq != i+1 {

@@ -98,7 +98,7 @@ func (f *Frontier) at(id uint32) (*host, error) {
 	}
 	name := best.URL.Host()
 	if f.cold.hash(string(name)) != c.name {
-		return nil, fmt.Errorf("a link of host %d has the address %s: %w", id, best.URL, errDamaged)
+		return nil, f.damaged(fmt.Errorf("a link of host %d has the address %s: %w", id, best.URL, errDamaged))
 	}
 	h := f.warm(id, web.HostState{Host: name})
 	h.preread = &prereadCandidate{c.head, best}
@@ -144,6 +144,7 @@ func (f *Frontier) warm(id uint32, s web.HostState) *host {
 		}
 	}
 	c.flags &^= coldReady | coldWaiting
+	c.queued = 0 // of one at hand it would be of another time
 	return h
 }
 
@@ -376,9 +377,9 @@ func (f *Frontier) cool() error {
 	return nil
 }
 
-// mayCool tells whether 56 bytes tell all that is to be known of a host.
+// mayCool tells whether 56 bytes, and what the store has by now, tell all that is to be known of a host.
 func (f *Frontier) mayCool(h *host) bool {
-	return !h.busy() && h.ports == nil && !h.mayHaveTurn() && !h.dirty && h.boundIndex < 0 && !h.wasUntried && (h.queued == 0) == (h.inHeap == nil)
+	return h.written <= f.cold.store.stored() && !h.busy() && h.ports == nil && !h.mayHaveTurn() && !h.dirty && h.boundIndex < 0 && !h.wasUntried && (h.queued == 0) == (h.inHeap == nil)
 }
 
 // mayHaveTurn tells whether a host has the turn of a site that is or was crowded, or may get it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -265,4 +266,48 @@ func TestHostsOfACrowdedSiteBecomeCold(t *testing.T) {
 			t.Fatalf("after batch %d: %d pages were visited, and %d are at hand, of %d that are kept", batch, visited, n, bound)
 		}
 	}
+}
+
+// A link to a host that was visited and is not at hand waits for nothing that is being written, and what the
+// store does not have yet of a host is known all the same.
+func TestColdHostsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := frontier.OpenOn(vfs.NewMem(), dir, frontier.FewHosts(frontier.Options{}, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		visited := func(n int) (turn web.Turn) {
+			turn.Hosts = []web.HostState{{Host: "host1.example", Fetched: n}}
+			return turn
+		}
+		for _, turn := range []web.Turn{visited(1), adding(t, 2, 1), adding(t, 3, 1)} {
+			if _, err := f.Commit(t.Context(), turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		for _, turn := range []web.Turn{adding(t, 4, 1), visited(2), adding(t, 5, 1), adding(t, 6, 1)} {
+			read := frontier.CountStates(f)
+			added, err := f.Preview(t.Context(), nil, adding(t, 1, 1).Add)
+			if err != nil || added[0] != web.Queued {
+				t.Fatal(added, err)
+			}
+			if *read == 0 && turn.Add != nil && turn.Add[0].URL.Host() == "host4.example" {
+				t.Error("the host was at hand")
+			}
+			if _, err := f.Commit(t.Context(), slowly(turn)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := f.Host("host1.example").Fetched; got != 2 {
+			t.Errorf("the host was visited %d times, want 2", got)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("%v were spent waiting", waited)
+		}
+		if n, err := f.Unwritten(100); n < 4 || err != nil {
+			t.Errorf("%d turns are on their way, %v", n, err)
+		}
+	})
 }

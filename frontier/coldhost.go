@@ -9,12 +9,15 @@ import (
 
 // hostStore is where the states of hosts are.
 type hostStore interface {
+	// hostState returns the state of a host as the store has it.
 	hostState(id uint32) (web.HostState, error)
+	// stored is the number of a commit that the store has, with all before it.
+	stored() uint64
 	// eachHost calls do with the states of all hosts, as they were committed.
 	eachHost(do func(id uint32, s web.HostState) error) error
 }
 
-// coldHost is a host in 56 bytes. Of one at hand, only names, domain and chain count.
+// coldHost is a host in 56 bytes. Of one at hand, only names, domain and chain count, and queued is 0.
 type coldHost struct {
 	name, domain uint64 // hashes
 	head         key    // the best that waits; while ready or waiting

@@ -57,6 +57,14 @@ func damageOf(path string, err error) error {
 	return &DamageError{Path: path, Err: err}
 }
 
+// damaged says of what the queue holds that it is damaged, where there is a file of it.
+func (f *Frontier) damaged(err error) error {
+	if d, ok := f.backend.(*disk); ok {
+		return damageOf(d.queue(), err)
+	}
+	return err
+}
+
 // openDamage is damageOf for an error of opening a store that is there: what the
 // system did not refuse can only be what the files hold.
 func openDamage(path string, err error) error {

@@ -119,7 +119,7 @@ func (d *disk) addresses() int { return d.seen.n }
 func (d *disk) window(h *host) *window { return &h.window }
 
 func (d *disk) hostState(id uint32) (s web.HostState, err error) {
-	if err := d.await(0); err != nil {
+	if err := cmp.Or(d.failed, d.halt.err()); err != nil {
 		return s, err
 	}
 	value, closer, err := d.db.Get(appendHostKey(d.buf[:0], id))
@@ -129,6 +129,8 @@ func (d *disk) hostState(id uint32) (s web.HostState, err error) {
 	s, err = parseHost(value)
 	return s, d.readError(errors.Join(err, closer.Close()))
 }
+
+func (d *disk) stored() uint64 { return d.meta.turn }
 
 func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
 	if err := d.await(0); err != nil {
@@ -231,10 +233,11 @@ func (d *disk) rekey(h *host, from, to key, c *web.Candidate) {
 	h.queued--
 	d.put(h, to, c)
 	h.queued++
-	d.setMark(c.URL, mark{to, waiting}, h, false)
+	d.setMark(c.URL, mark{to, waiting, h.id}, h, false)
 }
 
 func (d *disk) setHost(h *host) {
+	h.written = d.planned().turn + 1
 	d.buf = appendHost(d.buf[:0], h.state)
 	op := d.batch.SetDeferred(1+4, len(d.buf))
 	appendHostKey(op.Key[:0], h.id)

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // OpenOn is Open on another file system.
@@ -43,6 +45,26 @@ func RebuildOn(ctx context.Context, fs vfs.FS, from, to string) (RebuildReport, 
 
 // ExamineOn is Examine on another file system.
 var ExamineOn = examine
+
+// HashOf is by what an address is known.
+var HashOf = hashOf
+
+// CountStates counts the states of hosts that are read of the store from now on.
+func CountStates(f *Frontier) *int {
+	c := &countingStore{hostStore: f.cold.store}
+	f.cold.store = c
+	return &c.n
+}
+
+type countingStore struct {
+	hostStore
+	n int
+}
+
+func (c *countingStore) hostState(id uint32) (web.HostState, error) {
+	c.n++
+	return c.hostStore.hostState(id)
+}
 
 // Whole tells whether all of the ledger could be read.
 func (r *Remains) Whole() bool { return r.ledgerWhole }

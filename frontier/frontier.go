@@ -197,6 +197,7 @@ type host struct {
 	window  window            // of the backend on disk
 	preread *prereadCandidate // likewise; nil = none
 	used    bool              // asked for since cool looked at it
+	written uint64            // the commit that has its state last, of the backend on disk
 
 	worst      key  // no waiting candidate is worse
 	loose      bool // and maybe none is as bad
@@ -209,8 +210,9 @@ func (h *host) busy() bool { return h.leasedKey.seq != 0 }
 
 // mark is what the frontier knows of an address.
 type mark struct {
-	key // of the waiting candidate; seq is 0 otherwise
-	how status
+	key  // of the waiting candidate; seq is 0 otherwise
+	how  status
+	host uint32 // of the waiting candidate, unless the mark is one that is planned; 0 otherwise
 }
 
 type status uint8
@@ -409,13 +411,13 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host, err error) {
 		e.ph.h.queued++
 		f.queued++
 	}
-	for _, u := range p.marked {
-		m := p.marks[u]
+	for _, hash := range p.marked {
+		m := p.marks[hash]
 		var h *host
 		if m.ph != nil {
 			h = m.ph.h
 		}
-		f.backend.setMark(u, m.mark, h, m.fresh)
+		f.backend.setMark(m.url, m.mark, h, m.fresh)
 	}
 	for _, s := range turn.Hosts {
 		h, err := f.host(s.Host, "")

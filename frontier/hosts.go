@@ -8,55 +8,66 @@ import (
 )
 
 // Hosts tells of the n hosts for which most candidates wait, those of which one
-// is leased among them; of equal ones by name. It looks at every host.
+// is leased among them; of equal ones by name. It looks at every host, and at the names of 2n of them: where more have
+// as many candidates as the n-th, those count that were met first.
 func (f *Frontier) Hosts(n int) []web.HostQueue {
 	out := []web.HostQueue{}
 	if f.broken != nil || n <= 0 {
 		return out
 	}
-	// The least number of links that is among the n best.
-	fewest := heap[int]{less: func(a, b int) bool { return a < b }, moved: func(int, int) {}}
-	for id := range f.named {
-		switch queued, working := f.queueOf(id); {
-		case !working:
-		case fewest.len() < n:
-			fewest.push(queued)
-		case queued > fewest.top():
-			fewest.remove(0)
-			fewest.push(queued)
+	n = min(n, int(f.named))
+	type queue struct {
+		id     uint32
+		queued int
+	}
+	most := heap[queue]{moved: func(queue, int) {}, less: func(a, b queue) bool { // the first to go on top
+		return a.queued < b.queued || a.queued == b.queued && a.id > b.id
+	}}
+	note := func(id uint32, queued int) {
+		switch q := (queue{id, queued}); {
+		case most.len() < 2*n:
+			most.push(q)
+		case most.less(most.top(), q):
+			most.items[0] = q
+			most.down(0)
 		}
 	}
-	for id := range f.named {
-		queued, working := f.queueOf(id)
-		if !working || queued < fewest.top() {
-			continue
+	for id, h := range f.hosts {
+		if h.queued > 0 || h.busy() {
+			note(id, h.queued)
 		}
-		q := web.HostQueue{Queued: queued}
-		if h := f.hosts[id]; h != nil {
-			q.HostState, q.Busy = h.state, h.busy()
+	}
+	if f.cold != nil {
+		for i, chunk := range f.cold.chunks {
+			for j := range chunk { // of a host at hand, and of none, queued is 0
+				if q := chunk[j].queued; q > 0 {
+					note(uint32(i*chunkHosts+j), int(q))
+				}
+			}
+		}
+	}
+	slices.SortFunc(most.items, func(a, b queue) int { return cmp.Compare(b.queued, a.queued) })
+	for i, q := range most.items {
+		if i >= n && q.queued < most.items[n-1].queued {
+			break
+		}
+		told := web.HostQueue{Queued: q.queued}
+		if h := f.hosts[q.id]; h != nil {
+			told.HostState, told.Busy = h.state, h.busy()
 		} else {
-			s, err := f.cold.store.hostState(id)
+			s, err := f.cold.store.hostState(q.id)
 			if err != nil {
 				f.fail(err) // the next call says so
 				return out
 			}
-			q.HostState = s
+			told.HostState = s
 		}
-		out = append(out, q)
+		out = append(out, told)
 	}
 	slices.SortFunc(out, func(a, b web.HostQueue) int {
 		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
 	})
 	return out[:min(n, len(out))]
-}
-
-// queueOf is how many links wait for a host, and whether one waits or is leased.
-func (f *Frontier) queueOf(id uint32) (queued int, working bool) {
-	if h := f.hosts[id]; h != nil {
-		return h.queued, h.queued > 0 || h.busy()
-	}
-	queued = int(f.cold.host(id).queued)
-	return queued, queued > 0
 }
 
 // Host is what is remembered of a host, that of a new one if nothing is.

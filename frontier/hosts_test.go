@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -54,5 +56,40 @@ func TestHosts(t *testing.T) {
 		if got := told(n); got != want {
 			t.Errorf("%d hosts: %s\nwant %s", n, got, want)
 		}
+	}
+}
+
+// Of very many hosts with equal queues those that were met first count, and few are read of the store. Longer
+// queues come before, of hosts that are cold as of others.
+func TestHostsOfEqualQueues(t *testing.T) {
+	const hosts, most = 5000, 10
+	f, err := frontier.OpenOn(vfs.NewMem(), dir, frontier.FewHosts(frontier.Options{}, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var turn web.Turn
+	for i := range hosts {
+		turn.Add = append(turn.Add, adding(t, i, 1).Add...)
+	}
+	turn.Add = append(turn.Add, adding(t, 4000, 3).Add...)
+	if _, err := f.Commit(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Commit(t.Context(), adding(t, hosts, 2)); err != nil { // the others are cold
+		t.Fatal(err)
+	}
+	read := frontier.CountStates(f)
+	got := f.Hosts(most)
+	if *read > 2*most {
+		t.Errorf("%d states of hosts were read for %d", *read, most)
+	}
+	var told []string
+	for _, h := range got {
+		told = append(told, fmt.Sprintf("%s %d", strings.TrimSuffix(strings.TrimPrefix(string(h.Host), "host"), ".example"), h.Queued))
+	}
+	// Twenty hosts by queue and number, of which those with one link are in the order of their names.
+	if got, want := strings.Join(told, ", "), "4000 3, 5000 2, 0 1, 1 1, 10 1, 11 1, 12 1, 13 1, 14 1, 15 1"; got != want {
+		t.Errorf("hosts and their links: %s\nwant %s", got, want)
 	}
 }

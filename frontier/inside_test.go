@@ -2,11 +2,13 @@ package frontier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
@@ -22,18 +24,11 @@ func address(t testing.TB, s string) web.URL {
 	return u
 }
 
-// damaged makes a frontier in which the stored address of a.example/1 has become
-// another.
-func damaged(t *testing.T, becomes string) *Frontier {
-	f := NewMemory(Options{})
-	turn := web.Turn{Add: []web.Candidate{
+// ofTwoHosts are links of a.example and b.example.
+func ofTwoHosts(t *testing.T) web.Turn {
+	return web.Turn{Add: []web.Candidate{
 		{URL: address(t, "a.example/1"), Priority: 9}, {URL: address(t, "a.example/2"), Priority: 8}, {URL: address(t, "b.example/1"), Priority: 7},
 	}}
-	if _, err := f.Commit(t.Context(), turn); err != nil {
-		t.Fatal(err)
-	}
-	f.backend.(*memory).queues.of[0][0].link.URL = address(t, becomes)
-	return f
 }
 
 // A stored link whose address belongs to another host, or is leased already, is an
@@ -41,10 +36,106 @@ func damaged(t *testing.T, becomes string) *Frontier {
 // wait for ever.
 func TestDamagedAddress(t *testing.T) {
 	for _, becomes := range []string{"c.example/1", "b.example/1"} {
-		f := damaged(t, becomes)
+		f := NewMemory(Options{})
+		if _, err := f.Commit(t.Context(), ofTwoHosts(t)); err != nil {
+			t.Fatal(err)
+		}
+		f.backend.(*memory).queues.of[0][0].link.URL = address(t, becomes)
 		_, err := f.Lease(t.Context(), time.Time{}, 3, 0, nil)
 		if err == nil || !strings.Contains(err.Error(), "a.example") {
 			t.Errorf("a link of a.example that became %s was leased: error %v", becomes, err)
+		}
+	}
+}
+
+// On disk it is told as damage of the queue, which is found when all is checked: also where the link is as it
+// was, and stands with those of another host.
+func TestDamagedAddressOnDisk(t *testing.T) {
+	link := web.Candidate{URL: address(t, "a.example/1"), Priority: 9}
+	at := key{9, 1}
+	for name, damage := range map[string]func(f *Frontier, b *pebble.Batch){
+		"another address": func(_ *Frontier, b *pebble.Batch) {
+			other := link
+			other.URL = address(t, "c.example/1")
+			setLink(b, 0, at, appendCandidate(nil, &other))
+		},
+		"another host": func(f *Frontier, b *pebble.Batch) {
+			deleteLink(b, 0, at)
+			setLink(b, 1, at, appendCandidate(nil, &link))
+			f.backend.(*disk).note(record{hashOf(link.URL), tag(at), 1}, false)
+		},
+	} {
+		for _, hot := range []int{1, 100} {
+			t.Run(fmt.Sprintf("%s, %d hosts at hand", name, hot), func(t *testing.T) {
+				fs := vfs.NewMem()
+				f, err := open(fs, "frontier", Options{hot: hot})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := f.Commit(t.Context(), ofTwoHosts(t)); err != nil {
+					t.Fatal(err)
+				}
+				d := f.backend.(*disk)
+				damage(f, d.batch)
+				if err := d.commit(change{next: f.next}); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // each time it is opened
+					if f, err = open(fs, "frontier", Options{hot: hot}); err != nil {
+						t.Fatal(err)
+					}
+					_, err = f.Lease(t.Context(), time.Time{}, 3, 0, nil)
+					var told *DamageError
+					if !errors.As(err, &told) || told.Path != d.queue() {
+						t.Errorf("not told as damage of the queue: %v", err)
+					}
+					if err := f.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r, err := examine(fs, "frontier")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				if _, err := r.Check(t.Context(), nil); err != nil || len(r.Damage()) != 1 || r.Damage()[0].Path != d.queue() {
+					t.Errorf("Check finds %v, %v", r.Damage(), err)
+				}
+			})
+		}
+	}
+}
+
+// A plan holds nothing of the turns before: neither hosts that are cold since, nor room for the largest.
+func TestPlanIsEmptied(t *testing.T) {
+	for _, hosts := range []int{1000, 20_000} {
+		f, err := open(vfs.NewMem(), "frontier", Options{hot: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var turn web.Turn
+		for i := range hosts {
+			turn.Add = append(turn.Add, web.Candidate{URL: address(t, fmt.Sprintf("h%d.example/", i))})
+		}
+		for _, turn := range []web.Turn{turn, {Add: []web.Candidate{{URL: address(t, "other.example/")}}}} {
+			if _, err := f.Commit(t.Context(), turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held := 0
+		for _, ph := range f.plan.order[:cap(f.plan.order)] {
+			if ph != nil && (ph.h != nil || ph.name != "") {
+				held++
+			}
+		}
+		if held > 1 || cap(f.plan.order) > 2*mostReused || cap(f.plan.places) > 2*mostReused {
+			t.Errorf("after a turn with %d hosts and one with one the plan holds %d, and room for %d", hosts, held, cap(f.plan.order))
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

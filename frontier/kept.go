@@ -222,7 +222,7 @@ func (d *disk) revise(h *host, at key, l *keptLink, c *web.Candidate) {
 
 // noteMove notes, for the next commit, where a link is now.
 func (d *disk) noteMove(h *host, to key, l *keptLink) {
-	d.notePlace(record{l.hash, mark{to, waiting}.tag(), h.id})
+	d.notePlace(record{l.hash, tag(to), h.id})
 	d.moves = binary.BigEndian.AppendUint64(d.moves, to.seq)
 	d.moves = binary.BigEndian.AppendUint64(d.moves, math.Float64bits(to.prio))
 }

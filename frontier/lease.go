@@ -172,7 +172,7 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, resco
 			}
 		}
 		if _, twice := f.leased[c.URL]; twice || h.state.Host != c.URL.Host() {
-			return nil, f.fail(fmt.Errorf("a link of host %s has the address %s: %w", h.state.Host, c.URL, errDamaged))
+			return nil, f.fail(f.damaged(fmt.Errorf("a link of host %s has the address %s: %w", h.state.Host, c.URL, errDamaged)))
 		}
 		f.leaseBegan(h)
 		f.unplace(h)

@@ -32,9 +32,10 @@ type memory struct {
 // memoryMark is the mark of an address. The priority of one that waits is that of its
 // candidate: to score all that waits anew, no address is looked up.
 type memoryMark struct {
-	c   *web.Candidate // in a queue; nil unless it waits
-	seq uint64
-	how status
+	c    *web.Candidate // in a queue; nil unless it waits
+	seq  uint64
+	how  status
+	host uint32 // of that queue
 }
 
 func (m *memory) mark(u web.URL) (mark, error) {
@@ -42,7 +43,7 @@ func (m *memory) mark(u web.URL) (mark, error) {
 	if s.c == nil {
 		return mark{how: s.how}, nil
 	}
-	return mark{key{s.c.Priority, s.seq}, s.how}, nil
+	return mark{key{s.c.Priority, s.seq}, s.how, s.host}, nil
 }
 
 func (m *memory) marks(of []web.Candidate, to []mark) ([]mark, error) {
@@ -56,7 +57,7 @@ func (m *memory) marks(of []web.Candidate, to []mark) ([]mark, error) {
 func (m *memory) setMark(u web.URL, is mark, h *host, _ bool) {
 	s := memoryMark{how: is.how}
 	if is.how == waiting {
-		s.c, s.seq = m.queues.at(h.id, is.key), is.seq
+		s.c, s.seq, s.host = m.queues.at(h.id, is.key), is.seq, h.id
 	}
 	m.addressMarks[u] = s
 }
@@ -81,7 +82,7 @@ func (m *memory) erase(*host) {}
 func (m *memory) rekey(h *host, from, to key, c *web.Candidate) {
 	m.remove(h, from)
 	m.put(h, to, c)
-	m.setMark(c.URL, mark{to, waiting}, h, false)
+	m.setMark(c.URL, mark{to, waiting, h.id}, h, false)
 }
 
 func (m *memory) setHost(*host) {}

@@ -154,7 +154,7 @@ func (m *merger) takeLink(c *web.Candidate, k key) error {
 		return err
 	}
 	if own.how == waiting {
-		if own.key.prio >= k.prio {
+		if own.key.prio >= k.prio || own.host != h.id { // one of another host has its hash
 			return nil
 		}
 		m.disk.remove(h, own.key)
@@ -166,7 +166,7 @@ func (m *merger) takeLink(c *web.Candidate, k key) error {
 	m.disk.put(h, place, c)
 	h.queued++
 	m.f.queued++
-	m.disk.setMark(c.URL, mark{place, waiting}, h, own.how == unknown)
+	m.disk.setMark(c.URL, mark{place, waiting, h.id}, h, own.how == unknown)
 	return m.changed()
 }
 

@@ -34,7 +34,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(c *web.Candidate, pr
 			d.recent.move(was, is)
 			w.remove(was)
 			w.put(is, h.queued-1)
-			d.notePlace(record{hash, mark{is, waiting}.tag(), h.id})
+			d.notePlace(record{hash, tag(is), h.id})
 			if d.moving == nil {
 				d.moving = make([]movedLink, 0, n)
 			}

@@ -17,8 +17,8 @@ type plan struct {
 	f    *Frontier
 	base uint64 // the number of fresh[0]
 
-	marks  map[web.URL]planMark
-	marked []web.URL // the keys of marks, in order of their first change
+	marks  map[uint64]planMark // by hashOf
+	marked []uint64            // the keys of marks, in order of their first change
 	hosts  map[web.Host]*planHost
 	sites  map[string]*planSite // by domain
 	order  slab[planHost]
@@ -39,6 +39,7 @@ type plan struct {
 // planMark is a mark as the plan leaves it.
 type planMark struct {
 	mark
+	url   web.URL
 	ph    *planHost // nil for an address without a queue
 	fresh bool      // it had none
 }
@@ -78,7 +79,7 @@ type leaver struct {
 	ph *planHost
 }
 
-// slab hands out values whose memory is used again once it was emptied.
+// slab hands out values whose memory is used again once it was emptied. Those that are not in use are zero.
 type slab[T any] []*T
 
 // add returns a zero value.
@@ -86,8 +87,6 @@ func (s *slab[T]) add() *T {
 	n := len(*s)
 	if n < cap(*s) {
 		if t := (*s)[:n+1][n]; t != nil {
-			var zero T
-			*t = zero
 			*s = (*s)[:n+1]
 			return t
 		}
@@ -98,15 +97,27 @@ func (s *slab[T]) add() *T {
 }
 
 // empty returns the slab with nothing in use.
-func (s slab[T]) empty() slab[T] { return s[:0] }
+func (s slab[T]) empty() slab[T] {
+	for _, t := range s {
+		var zero T
+		*t = zero
+	}
+	return s[:0]
+}
+
+// mostReused is how many hosts and addresses a plan has at most whose memory is used again. A map that grew
+// larger costs every turn after it, as emptying it does.
+const mostReused = 4096
 
 // newPlan empties the frontier's plan for the next use.
 func (f *Frontier) newPlan() *plan {
 	p := &f.plan
-	if p.marks == nil {
-		p.marks = make(map[web.URL]planMark)
-		p.hosts = make(map[web.Host]*planHost)
-		p.sites = make(map[string]*planSite)
+	if p.marks == nil || max(len(p.order), len(p.marked), len(p.known)) > mostReused {
+		*p = plan{
+			marks: make(map[uint64]planMark),
+			hosts: make(map[web.Host]*planHost),
+			sites: make(map[string]*planSite),
+		}
 	}
 	clear(p.marks)
 	clear(p.hosts)
@@ -146,8 +157,10 @@ func (p *plan) turn(t *web.Turn) error {
 		if err != nil {
 			return err
 		}
-		if m.how == waiting {
-			ph := p.host(u.Host())
+		if m.how != waiting {
+			continue
+		}
+		if ph := p.host(u.Host()); p.waits(ph, m) {
 			p.leave(ph, m.key)
 			p.setMark(u, mark{how: dropped}, ph)
 		}
@@ -192,7 +205,7 @@ func (p *plan) add(found []web.Candidate) error {
 			return err
 		}
 		m := p.known[i]
-		if planned, ok := p.marks[found[i].URL]; ok {
+		if planned, ok := p.marks[hashOf(found[i].URL)]; ok {
 			m = planned.mark
 		}
 		a, err := p.admit(&found[i], m, found[i].Kind != web.LinkSeed && found[i].Kind != web.LinkAgain)
@@ -226,6 +239,9 @@ func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, err
 		return web.Known, nil
 	}
 	ph := p.host(c.URL.Host())
+	if m.how == waiting && !p.waits(ph, m) {
+		return web.Known, nil
+	}
 	if m.how == waiting && p.f.shortest {
 		old, err := p.load(ph, m.key)
 		if err != nil || c.Depth >= old.Depth {
@@ -236,6 +252,9 @@ func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, err
 	if m.how == waiting {
 		p.leave(ph, m.key)
 		is = web.Raised
+		if err := p.moveInRank(ph, m.key, k); err != nil {
+			return 0, err
+		}
 	} else if ok, err := p.mayEnter(ph, k, bounded); err != nil || !ok {
 		return web.Crowded, err
 	} else if ph.queued >= p.f.maxPerHost {
@@ -260,7 +279,7 @@ func (p *plan) admit(c *web.Candidate, m mark, bounded bool) (web.Admission, err
 		ph.fresh.push(entryRef{k, len(p.fresh)})
 	}
 	p.fresh = append(p.fresh, entry{key: k, c: c, ph: ph, alive: true})
-	p.setMark(c.URL, mark{k, waiting}, ph)
+	p.setMark(c.URL, mark{key: k, how: waiting}, ph)
 	if m.how == unknown {
 		p.noteUnknown(c.URL)
 	}
@@ -281,7 +300,9 @@ func (p *plan) done(u web.URL) error {
 	}
 	var ph *planHost
 	if m.how == waiting {
-		ph = p.host(u.Host())
+		if ph = p.host(u.Host()); !p.waits(ph, m) {
+			return nil
+		}
 		p.leave(ph, m.key)
 	}
 	p.setMark(u, mark{how: taken}, ph)
@@ -377,28 +398,39 @@ func (p *plan) host(name web.Host) *planHost {
 }
 
 func (p *plan) mark(u web.URL) (mark, error) {
-	if m, ok := p.marks[u]; ok {
+	if m, ok := p.marks[hashOf(u)]; ok {
 		return m.mark, nil
 	}
 	return p.f.backend.mark(u)
 }
 
+// waits tells whether the link of a mark waits for a host. Where it does not, it is the link of an address of
+// another host that has the same hash, and the address that was asked for counts as done.
+func (p *plan) waits(ph *planHost, m mark) bool {
+	if m.seq >= p.base {
+		return p.fresh[m.seq-p.base].ph == ph
+	}
+	return ph.h != nil && ph.h.id == m.host
+}
+
 // noteUnknown notes that an address whose mark was set had none before.
 func (p *plan) noteUnknown(u web.URL) {
-	m := p.marks[u]
+	hash := hashOf(u)
+	m := p.marks[hash]
 	m.fresh = true
-	p.marks[u] = m
+	p.marks[hash] = m
 }
 
 func (p *plan) setMark(u web.URL, m mark, ph *planHost) {
-	old, ok := p.marks[u]
+	hash := hashOf(u)
+	old, ok := p.marks[hash]
 	switch {
 	case !ok:
-		p.marked = append(p.marked, u)
+		p.marked = append(p.marked, hash)
 	case ph == nil:
 		ph = old.ph // it left a queue earlier in this turn
 	}
-	p.marks[u] = planMark{m, ph, old.fresh}
+	p.marks[hash] = planMark{m, u, ph, old.fresh}
 }
 
 // leave plans that the entry at k leaves its host.

@@ -33,19 +33,54 @@ func (p *plan) mayEnter(ph *planHost, k key, bounded bool) (bool, error) {
 		}
 	}
 	s.links++
-	if name {
+	switch {
+	case name:
 		s.names++
 		s.fresh += ph.freshCount()
-	}
-	switch {
-	case s.rank.less == nil:
-	case name:
-		s.add(ph, k)
+		if s.rank.less != nil {
+			s.add(ph, k)
+		}
 	case ph.rank > 0 && k.before(ph.best):
-		ph.best = k
-		s.rank.fix(ph.rank - 1)
+		s.move(ph, k)
 	}
 	return true, nil
+}
+
+// moveInRank gives a name its place among those of its site after one of its links went from one place to another.
+func (p *plan) moveInRank(ph *planHost, from, to key) error {
+	switch {
+	case ph.rank == 0:
+	case to.before(ph.best):
+		ph.site.move(ph, to)
+	case from == ph.best: // the best link sank, as Shortest has it
+		best, err := p.best(ph, to)
+		if err != nil {
+			return err
+		}
+		ph.site.move(ph, best)
+	}
+	return nil
+}
+
+// best returns the best of k and of the links that wait for a host.
+func (p *plan) best(ph *planHost, k key) (key, error) {
+	if ph.h != nil && ph.h.queued > 0 {
+		err := p.f.backend.each(ph.h, func(old key, _ *web.Candidate) error {
+			if _, left := ph.gone[old]; !left && old.before(k) {
+				k = old
+			}
+			return nil
+		})
+		if err != nil {
+			return key{}, err
+		}
+	}
+	for i := range p.fresh {
+		if e := &p.fresh[i]; e.alive && e.ph == ph && e.key.before(k) {
+			k = e.key
+		}
+	}
+	return k, nil
 }
 
 // freshCount is what a name adds to planSite.fresh: 0 or 1.
@@ -105,11 +140,16 @@ func (p *plan) rankNames(s *planSite) error {
 		case ph.rank == 0:
 			s.add(ph, e.key)
 		case e.key.before(ph.best):
-			ph.best = e.key
-			s.rank.fix(ph.rank - 1)
+			s.move(ph, e.key)
 		}
 	}
 	return nil
+}
+
+// move changes the best link of a name in the rank.
+func (s *planSite) move(ph *planHost, best key) {
+	ph.best = best
+	s.rank.fix(ph.rank - 1)
 }
 
 func (s *planSite) add(ph *planHost, best key) {

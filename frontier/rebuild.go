@@ -233,6 +233,8 @@ func (n *rebuilder) takeLink(c *web.Candidate, k key, number uint64) error {
 	}
 	if own.how == waiting {
 		switch was := n.taken[hash]; {
+		case own.host != h.id:
+			return nil // one of another host has its hash
 		case k == place && (number >= was.number || !was.atPlace):
 		case k != place && !was.atPlace && k.seq == place.seq && number > was.number:
 		default:
@@ -247,7 +249,7 @@ func (n *rebuilder) takeLink(c *web.Candidate, k key, number uint64) error {
 	n.disk.put(h, place, c)
 	h.queued++
 	n.f.queued++
-	n.disk.setMark(c.URL, mark{place, waiting}, h, own.how == unknown)
+	n.disk.setMark(c.URL, mark{place, waiting, h.id}, h, own.how == unknown)
 	return n.changed()
 }
 

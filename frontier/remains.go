@@ -405,7 +405,7 @@ func (r *Remains) checkHosts(n *Figures) error {
 	return errors.Join(err, it.Close())
 }
 
-// checkLinks compares the links of the store with those that wait by the ledger.
+// checkLinks compares the links of the store with those that wait by the ledger, and with the hosts for which they wait.
 func (r *Remains) checkLinks(ctx context.Context, n *Figures) error {
 	it, err := r.db.NewIter(&pebble.IterOptions{LowerBound: []byte{candidatePrefix}, UpperBound: []byte{candidatePrefix + 1}})
 	if err != nil {
@@ -415,6 +415,13 @@ func (r *Remains) checkLinks(ctx context.Context, n *Figures) error {
 	if err != nil {
 		return errors.Join(err, it.Close())
 	}
+	hosts, err := r.db.NewIter(&pebble.IterOptions{LowerBound: []byte{hostPrefix}, UpperBound: []byte{hostPrefix + 1}})
+	if err != nil {
+		return errors.Join(err, it.Close())
+	}
+	var at web.HostState // of the host whose links are read
+	next := uint32(0)    // its number, and one
+	hosts.First()
 	strange := 0
 	for it.First(); it.Valid() && err == nil; it.Next() {
 		var host uint32
@@ -427,14 +434,18 @@ func (r *Remains) checkLinks(ctx context.Context, n *Figures) error {
 		if c, err = parseCandidate(it.Value(), k); err != nil {
 			break
 		}
-		if m := r.marks.get(hashOf(c.URL)); m.how != waiting || m.key != k || int64(host) >= int64(n.Hosts) {
+		for ; next <= host && hosts.Valid() && err == nil; hosts.Next() { // both stand by numbers
+			at, err = parseHost(hosts.Value())
+			next++
+		}
+		if m := r.marks.get(hashOf(c.URL)); m.how != waiting || m.key != k || int64(host) >= int64(n.Hosts) || at.Host != c.URL.Host() {
 			strange++
 		}
 		if n.Waiting++; n.Waiting%4096 == 0 {
 			err = ctx.Err()
 		}
 	}
-	if err := errors.Join(err, it.Close()); err != nil {
+	if err := errors.Join(err, it.Close(), hosts.Close()); err != nil {
 		return err
 	}
 	byLedger := 0

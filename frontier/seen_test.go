@@ -45,7 +45,7 @@ func TestSeen(t *testing.T) {
 		for range rapid.IntRange(1, 25).Draw(t, "commits") {
 			for range rapid.SampledFrom([]int{1, 10, 300}).Draw(t, "changes") {
 				h := hash.Draw(t, "hash")
-				m := rapid.SampledFrom([]mark{{how: taken}, {how: dropped}, {key{1, 6}, waiting}}).Draw(t, "mark")
+				m := rapid.SampledFrom([]mark{{how: taken}, {how: dropped}, {key{1, 6}, waiting, noHost}}).Draw(t, "mark")
 				is, err := d.seen.get(h)
 				if err != nil {
 					t.Fatal(err)

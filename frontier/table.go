@@ -14,7 +14,8 @@ import (
 // met, by the 64-bit hash of the address alone. Two addresses of one hash are
 // one to it, so the second is never queued: among n addresses that happens to
 // n²/2^65 of them in expectation (one chance in 370,000 for 10 million, about
-// 0.03 addresses in a billion).
+// 0.03 addresses in a billion). Somebody can make such addresses: what is done to the second leaves the link of
+// the first alone, where they are of two hosts (plan.waits).
 //
 // It is open addressing with linear probing, in shards that grow by a quarter
 // when they are four fifths full. A slot has 32 bytes, an address thus takes
@@ -63,12 +64,20 @@ func (m mark) tag() tag {
 func (t tag) mark() mark {
 	switch {
 	case t.seq != 0:
-		return mark{key(t), waiting}
+		return mark{key: key(t), how: waiting}
 	case t.prio == tagTaken:
 		return mark{how: taken}
 	default:
 		return mark{how: dropped}
 	}
+}
+
+func (r record) mark() mark {
+	m := r.tag.mark()
+	if m.how == waiting {
+		m.host = r.host
+	}
+	return m
 }
 
 const shardBits = 8
@@ -86,8 +95,14 @@ func (t *table) get(hash uint64) mark {
 	return mark{}
 }
 
-// set changes the mark of an address, and keeps no host.
-func (t *table) set(hash uint64, m mark) { t.put(record{hash, m.tag(), noHost}) }
+// set changes the mark of an address.
+func (t *table) set(hash uint64, m mark) {
+	r := record{hash, m.tag(), noHost}
+	if m.how == waiting {
+		r.host = m.host
+	}
+	t.put(r)
+}
 
 func (t *table) put(r record) {
 	sh := &t.shards[r.hash>>(64-shardBits)]
