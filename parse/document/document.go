@@ -117,7 +117,8 @@ func (r Local) HTML(k Kind, src []byte, charset string) (html []byte, cut bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	return w.finish(), w.cut, nil
+	html = w.finish()
+	return html, w.cut, nil
 }
 
 // textual tells the kinds that are texts in some encoding which only the server, or a

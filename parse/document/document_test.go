@@ -226,3 +226,28 @@ func TestDates(t *testing.T) {
 		}
 	}
 }
+
+// Other languages of the entries of a sitemap take no room from the entries.
+func TestAlternatesOfEntries(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("<urlset>")
+	for i := range 6000 {
+		fmt.Fprintf(&src, `<url><loc>http://a.example/%d</loc><link hreflang="de" href="http://a.example/de/%d"/><link hreflang="en" href="http://a.example/%d"/><link hreflang="fr" href="http://a.example/fr/%d"/></url>`, i, i, i, i)
+	}
+	src.WriteString("</urlset>")
+	u, _ := web.Parse("http://a.example/sitemap.xml")
+	sources := []parse.Source{parse.SourceAlternates, parse.SourceFeeds, parse.SourceSitemaps}
+	page, err := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}, Sources: sources}).Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {"application/xml"}}, Body: []byte(src.String()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[web.LinkKind]int{}
+	for _, l := range page.Links {
+		kinds[l.Kind]++
+	}
+	if kinds[web.LinkEntry] != 6000 || kinds[web.LinkAlternate] != 4000 {
+		t.Errorf("links: %v, want 6000 entries, and their languages up to the 10,000 links of a page", kinds)
+	}
+}

@@ -17,8 +17,10 @@ type Writer struct {
 
 	title, description, keywords, language string
 
-	head    []byte // link elements
-	texts   int    // bytes of text written
+	head    []byte   // link elements
+	tail    [][]byte // the same, behind the body, as far as there is room
+	tailLen int
+	texts   int // bytes of text written
 	links   int
 	first   string // the first heading or paragraph, as far as it is a title
 	firstly bool   // first is being written, or was
@@ -132,18 +134,32 @@ func (w *Writer) OpenEntry(e Listed) {
 // maxAddress bounds the address of a link, in bytes.
 const maxAddress = 8 << 10
 
-// HeadLink writes a link of the document as a whole, such as rel="alternate".
-func (w *Writer) HeadLink(rel, address, language string) {
-	if w.Full() {
+// HeadLink writes a link of the document as a whole, such as rel="sitemap".
+func (w *Writer) HeadLink(rel, address string) {
+	if !w.Full() {
+		w.head = appendLink(w.head, rel, address, "")
+	}
+}
+
+// Alternate writes the address of an entry in another language. It stands behind all entries,
+// and takes no room from them.
+func (w *Writer) Alternate(address, language string) {
+	if w.tailLen >= w.limit {
+		w.cut = true
 		return
 	}
-	w.head = append(w.head, `<link rel="`...)
-	w.head = append(appendEscaped(w.head, rel), `" href="`...)
-	w.head = append(appendEscaped(w.head, address[:min(len(address), maxAddress)]), '"')
+	link := appendLink(nil, "alternate", address, language)
+	w.tail = append(w.tail, link)
+	w.tailLen += len(link)
+}
+
+func appendLink(b []byte, rel, address, language string) []byte {
+	b = append(appendEscaped(append(b, `<link rel="`...), rel), `" href="`...)
+	b = append(appendEscaped(b, address[:min(len(address), maxAddress)]), '"')
 	if language != "" {
-		w.head = append(appendEscaped(append(w.head, ` hreflang="`...), language), '"')
+		b = append(appendEscaped(append(b, ` hreflang="`...), language), '"')
 	}
-	w.head = append(w.head, '>')
+	return append(b, '>')
 }
 
 // Linked writes text in which the addresses that stand there become links.
@@ -223,7 +239,7 @@ func isAlnum(c byte) bool {
 }
 
 // empty tells whether nothing was written that a page could be made of.
-func (w *Writer) empty() bool { return w.texts+w.links+len(w.head) == 0 && w.title == "" }
+func (w *Writer) empty() bool { return w.texts+w.links+len(w.head)+len(w.tail) == 0 && w.title == "" }
 
 // finish is the document.
 func (w *Writer) finish() []byte {
@@ -244,8 +260,15 @@ func (w *Writer) finish() []byte {
 		}
 	}
 	b = append(append(b, w.head...), "</head><body>"...)
-	b = append(append(b, w.body...), "</body></html>"...)
-	return b
+	b = append(b, w.body...)
+	for _, link := range w.tail {
+		if len(b)+len(link) > w.limit {
+			w.cut = true
+			break
+		}
+		b = append(b, link...)
+	}
+	return append(b, "</body></html>"...)
 }
 
 // heading is the element of a heading of a level, 1 for the highest.

@@ -333,20 +333,20 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 	return of, err
 }
 
-// readSitemap writes a sitemap as a list of links; further sitemaps and other languages
-// are links of its head.
+// readSitemap writes a sitemap as a list of links; further sitemaps are links of its head, and
+// other languages follow the list: of these each address that is not in it so far, once.
 func readSitemap(src []byte, l Limits, w *Writer) error {
 	w.Untitled()
 	w.Open("ul")
 	defer w.Close("ul")
-	n := 0
+	n, known := 0, map[string]bool{}
 	return ReadSitemap(src, l, func(e Listed) bool {
 		if n++; n > l.Links {
 			w.Cut()
 			return false
 		}
 		if e.More {
-			w.HeadLink("sitemap", e.URL, "")
+			w.HeadLink("sitemap", e.URL)
 			return !w.Full()
 		}
 		w.Open("li")
@@ -357,8 +357,12 @@ func readSitemap(src []byte, l Limits, w *Writer) error {
 			w.Text(" " + said)
 		}
 		w.Close("li")
+		known[e.URL] = true
 		for _, x := range e.Languages {
-			w.HeadLink("alternate", x[1], x[0])
+			if address := strings.TrimSpace(x[1]); !known[address] {
+				known[address] = true
+				w.Alternate(address, x[0])
+			}
 		}
 		return !w.Full()
 	})
