@@ -76,8 +76,11 @@ func (r Local) HTML(k Kind, src []byte, charset string) (html []byte, cut bool, 
 	}()
 	l := r.Limits.withDefaults()
 	w := newWriter(l)
-	if textual(k) {
+	switch {
+	case textual(k):
 		src, _ = parse.Decode(src, charset)
+	case k == Feed || k == Sitemap:
+		src = marked(src, charset)
 	}
 	switch k {
 	case PDF:

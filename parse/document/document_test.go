@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/parse/document"
@@ -249,5 +250,32 @@ func TestAlternatesOfEntries(t *testing.T) {
 	}
 	if kinds[web.LinkEntry] != 6000 || kinds[web.LinkAlternate] != 4000 {
 		t.Errorf("links: %v, want 6000 entries, and their languages up to the 10,000 links of a page", kinds)
+	}
+}
+
+// Feeds and sitemaps are read in the encoding that they are in, and to their end where a byte
+// is broken.
+func TestEncodingsOfLists(t *testing.T) {
+	const feed = "<rss><channel><item><title>Bär</title></item><item><title>Imme</title></item></channel></rss>"
+	latin1 := strings.ReplaceAll(feed, "ä", "\xe4")
+	utf16le, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("<?xml version='1.0' encoding='utf-16'?>" + feed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, charset, src, want string }{
+		{"UTF-8 that is said to be UTF-16", "", "<?xml version='1.0' encoding='utf-16'?>" + feed, "Bär"},
+		{"UTF-8 that its server says to be UTF-16", "utf-16", feed, "Bär"},
+		{"UTF-16 with its mark", "", utf16le, "Bär"},
+		{"what the server says", "iso-8859-1", latin1, "Bär"},
+		{"what the server says, against a declaration", "iso-8859-1", "<?xml version='1.0' encoding='utf-8'?>" + latin1, "Bär"},
+		{"a declaration", "", "<?xml version='1.0' encoding='iso-8859-1'?>" + latin1, "Bär"},
+		{"a broken byte", "", latin1, "B\ufffdr"},
+		{"a control character", "utf-8", strings.ReplaceAll(feed, "ä", "\x0b"), "B\ufffdr"},
+		{"an encoding that nobody knows", "none-such", "<?xml version='1.0' encoding='none-such'?>" + feed, "Bär"},
+	} {
+		html, cut, err := document.Local{}.HTML(document.Feed, []byte(c.src), c.charset)
+		if err != nil || cut || !strings.Contains(string(html), "<h2>"+c.want+"</h2>") || !strings.Contains(string(html), "<h2>Imme</h2>") {
+			t.Errorf("%s: %s, cut %v, %v", c.name, html, cut, err)
+		}
 	}
 }

@@ -239,4 +239,4 @@ func isSitemapText(r *web.Response) bool {
 }
 
 // withoutMark is a text in UTF-8 without the mark that may stand before it.
-func withoutMark(src []byte) []byte { return bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) }
+func withoutMark(src []byte) []byte { return bytes.TrimPrefix(src, []byte(byteOrderMark)) }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -8,18 +9,68 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // newXML reads XML in any encoding. Entities that a document declares are not expanded.
 func newXML(r io.Reader) *xml.Decoder {
-	d := xml.NewDecoder(&runs{r: r})
+	d := xml.NewDecoder(&runs{r: decoded(r)})
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
-	d.CharsetReader = charset.NewReaderLabel
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is decoded
 	return d
+}
+
+// byteOrderMark is that of UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// encodingDeclared finds the encoding that XML says it is in.
+var encodingDeclared = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([^"'\s]+)["']`)
+
+// decoded reads XML as UTF-8 by its byte order mark or by what it declares. What is no
+// character, or none that XML may hold, is U+FFFD: the decoder would end there. A declaration that can be
+// read is not in UTF-16, whatever it says, as that of a text which a program has encoded anew.
+func decoded(r io.Reader) io.Reader {
+	b := bufio.NewReaderSize(r, 4<<10)
+	start, _ := b.Peek(1 << 10)
+	var known encoding.Encoding = unicode.UTF8
+	if said := encodingDeclared.FindSubmatch(start); said != nil {
+		if e, name := charset.Lookup(string(said[1])); e != nil && name != "replacement" && !strings.HasPrefix(name, "utf-16") {
+			known = e
+		}
+	}
+	return transform.NewReader(b, transform.Chain(unicode.BOMOverride(known.NewDecoder()), runes.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff' {
+			return utf8.RuneError
+		}
+		return r
+	})))
+}
+
+// marked is a feed or a sitemap in UTF-8 behind a mark, where its server says in which
+// encoding it is: that counts more than what it says itself.
+//
+// Source: RFC 7303, section 3.2.
+func marked(src []byte, label string) []byte {
+	e, name := charset.Lookup(label)
+	if e == nil || name == "replacement" || bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
+		return src
+	}
+	if strings.HasPrefix(name, "utf-16") && bytes.IndexByte(src[:min(len(src), 4)], 0) < 0 {
+		return src // it is not
+	}
+	text, _ := parse.Decode(src, label)
+	return append([]byte(byteOrderMark), text...)
 }
 
 // maxRun bounds what stands between two signs "<", in bytes: the decoder holds a text, or
