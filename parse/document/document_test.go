@@ -6,11 +6,15 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/waggle-crawler/waggle/parse"
@@ -277,5 +281,75 @@ func TestEncodingsOfLists(t *testing.T) {
 		if err != nil || cut || !strings.Contains(string(html), "<h2>"+c.want+"</h2>") || !strings.Contains(string(html), "<h2>Imme</h2>") {
 			t.Errorf("%s: %s, cut %v, %v", c.name, html, cut, err)
 		}
+	}
+}
+
+// book is an EPUB with such chapters, unpacked as they are.
+func book(t *testing.T, chapters ...string) []byte {
+	t.Helper()
+	files := [][2]string{{"mimetype", "application/epub+zip"}, {"META-INF/container.xml", `<container><rootfiles><rootfile full-path="p.opf"/></rootfiles></container>`}}
+	var items, spine string
+	for i, c := range chapters {
+		items += fmt.Sprintf(`<item id="c%d" href="c%d.xhtml"/>`, i, i)
+		spine += fmt.Sprintf(`<itemref idref="c%d"/>`, i)
+		files = append(files, [2]string{fmt.Sprintf("c%d.xhtml", i), c})
+	}
+	files = append(files, [2]string{"p.opf", "<package><manifest>" + items + "</manifest><spine>" + spine + "</spine></package>"})
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, f := range files {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: f[0], Method: zip.Store})
+		if err == nil {
+			_, err = io.WriteString(w, f[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Chapters of a book are read in the encodings that they are in.
+func TestEncodingsOfChapters(t *testing.T) {
+	encode := func(e encoding.Encoding, s string) string {
+		out, err := e.NewEncoder().String(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	const russian = "<html><body><p>Танец пчёл показывает, где корм.</p></body></html>"
+	src := book(t,
+		encode(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "<html><body><p>Bär</p></body></html>"),
+		encode(charmap.Windows1251, "<?xml version='1.0' encoding='windows-1251'?>"+russian),
+		"<html><body><p>bro\xffken</p></body></html>")
+	u, _ := web.Parse("http://a.example/book.epub")
+	page, err := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}}).Parse(&web.Response{URL: u, Status: 200, Body: src})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !utf8.ValidString(page.Main) || !strings.HasPrefix(page.Main, "Bär Танец пчёл показывает, где корм. bro") {
+		t.Errorf("%q", page.Main)
+	}
+}
+
+// A chapter that is damaged is cut, and the others are read.
+func TestDamagedChapter(t *testing.T) {
+	src := bytes.Replace(book(t, "<body><p>first</p></body>", "<body><p>second</p></body>", "<body><p>third</p></body>"), []byte("second"), []byte("secund"), 1)
+	html, cut, err := document.Local{}.HTML(document.EPUB, src, "")
+	if err != nil || !cut || !strings.Contains(string(html), "<p>first</p>") || !strings.Contains(string(html), "<p>third</p>") {
+		t.Errorf("%s, cut %v, %v", html, cut, err)
+	}
+}
+
+// The text of an entry beyond the bound is cut, and that is told.
+func TestLongEntry(t *testing.T) {
+	src := "<rss><channel><item><title>One</title><description><![CDATA[<p>" + strings.Repeat("bees ", 40<<10) + "]]></description></item></channel></rss>"
+	html, cut, err := document.Local{}.HTML(document.Feed, []byte(src), "")
+	if n := strings.Count(string(html), "bees"); err != nil || !cut || n < 20<<10 || n > 30<<10 {
+		t.Errorf("%d words of 40 Ki, cut %v, %v", n, cut, err)
 	}
 }

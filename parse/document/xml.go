@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
@@ -37,18 +36,27 @@ const byteOrderMark = "\xef\xbb\xbf"
 // encodingDeclared finds the encoding that XML says it is in.
 var encodingDeclared = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([^"'\s]+)["']`)
 
+// declaredIn is the label of the encoding that XML says it is in, given its start; "" for
+// none that is known. A declaration that can be read is not in UTF-16, whatever it says, as
+// that of a text which a program has encoded anew.
+func declaredIn(start []byte) string {
+	said := encodingDeclared.FindSubmatch(start[:min(len(start), 1<<10)])
+	if said == nil {
+		return ""
+	}
+	label := string(said[1])
+	if e, name := charset.Lookup(label); e == nil || name == "replacement" || strings.HasPrefix(name, "utf-16") {
+		return ""
+	}
+	return label
+}
+
 // decoded reads XML as UTF-8 by its byte order mark or by what it declares. What is no
-// character, or none that XML may hold, is U+FFFD: the decoder would end there. A declaration that can be
-// read is not in UTF-16, whatever it says, as that of a text which a program has encoded anew.
+// character, or none that XML may hold, is U+FFFD: the decoder would end there.
 func decoded(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 4<<10)
 	start, _ := b.Peek(1 << 10)
-	var known encoding.Encoding = unicode.UTF8
-	if said := encodingDeclared.FindSubmatch(start); said != nil {
-		if e, name := charset.Lookup(string(said[1])); e != nil && name != "replacement" && !strings.HasPrefix(name, "utf-16") {
-			known = e
-		}
-	}
+	known, _ := charset.Lookup(cmp.Or(declaredIn(start), "utf-8"))
 	return transform.NewReader(b, transform.Chain(unicode.BOMOverride(known.NewDecoder()), runes.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff' {
 			return utf8.RuneError
@@ -176,6 +184,7 @@ type Listed struct {
 	More    bool   // URL is that of a further sitemap
 	Title   string // also of news
 	Text    string // HTML, of a feed
+	Cut     bool   // something of Text is missing
 	Changed string // when, as written; "" where it tells only when it was published
 	// Published is when it was published, as written.
 	Published string
@@ -316,6 +325,7 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 		},
 		text: func(s string) {
 			if text.Len() >= maxListed {
+				e.Cut = within
 				return
 			}
 			if markup > 0 {
@@ -356,10 +366,15 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 					e.URL = said // a link counts more, where one follows
 				}
 			case "description", "subtitle", "summary", "encoded", "content":
-				switch {
+				switch room := 2*maxListed - len(e.Text); {
 				case !within:
 					set(&of.Description, said)
-				case len(e.Text)+len(said) <= 2*maxListed:
+				case room <= 0:
+					e.Cut = e.Cut || said != ""
+				default:
+					if len(said) > room {
+						said, e.Cut = strings.ToValidUTF8(said[:room], ""), true
+					}
 					if e.Text != "" {
 						e.Text += "\n"
 					}
@@ -439,6 +454,9 @@ func readFeed(src []byte, l Limits, w *Writer) error {
 		w.Close("h2")
 		if err := writeMarkup([]byte(e.Text), w, false); err != nil {
 			w.Text(e.Text)
+		}
+		if e.Cut {
+			w.Cut()
 		}
 		w.Close("article")
 		return !w.Full()
