@@ -103,10 +103,12 @@ func TestKinds(t *testing.T) {
 // by that before its name.
 func TestWhichKind(t *testing.T) {
 	word := string(zipped(t, "-- [Content_Types].xml --\n<Types/>\n-- word/document.xml --\n<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>bees</w:t></w:r></w:p></w:body></w:document>\n"))
+	ofOfficeOnline := string(zipped(t, "-- [Content_Types].xml --\n<Types/>\n-- _rels/.rels --\n<Relationships><Relationship Type='http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument' Target='word/document2.xml'/></Relationships>\n-- word/document2.xml --\n<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>bees</w:t></w:r></w:p></w:body></w:document>\n"))
 	rss := "<?xml version='1.0'?><!-- <html> --><rss><channel><item><title>bees</title></item></channel></rss>"
 	for _, c := range []struct{ name, mediaType, body, want string }{
 		{"a", "application/octet-stream", word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
 		{"a.zip", "application/zip", word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{"a", "application/octet-stream", ofOfficeOnline, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
 		{"a.doc", "application/msword", "{\\rtf1 bees}", "application/rtf"},
 		{"a", "text/plain", "bees", "text/plain"},
 		{"a.md", "text/plain; charset=utf-8", "# bees", "text/markdown"},
