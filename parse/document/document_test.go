@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
@@ -353,5 +354,19 @@ func TestLongEntry(t *testing.T) {
 	html, cut, err := document.Local{}.HTML(document.Feed, []byte(src), "")
 	if n := strings.Count(string(html), "bees"); err != nil || !cut || n < 20<<10 || n > 30<<10 {
 		t.Errorf("%d words of 40 Ki, cut %v, %v", n, cut, err)
+	}
+}
+
+// Texts that are full of signs of addresses take time in proportion: with its square these take
+// a minute.
+func TestManySignsOfAddresses(t *testing.T) {
+	for _, text := range []string{strings.Repeat("a://", 1<<19), "http://a.b" + strings.Repeat(")", 1<<20), strings.Repeat("http://a.b/ ", 1<<17)} {
+		began := time.Now()
+		if _, _, err := (document.Local{}).HTML(document.Text, []byte(text), ""); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("%.20s…: %v", text, took)
+		}
 	}
 }

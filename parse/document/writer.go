@@ -164,13 +164,15 @@ func appendLink(b []byte, rel, address, language string) []byte {
 
 // Linked writes text in which the addresses that stand there become links.
 func (w *Writer) Linked(s string) {
+	f := finder{s: s, scheme: -1, www: -1}
 	for {
-		from, to := addressIn(s)
+		done := f.at
+		from, to := f.next()
 		if from < 0 {
-			w.Text(s)
+			w.Text(s[done:])
 			return
 		}
-		w.Text(s[:from])
+		w.Text(s[done:from])
 		address := s[from:to]
 		if strings.HasPrefix(address, "www.") {
 			w.OpenLink("http://" + address)
@@ -179,29 +181,34 @@ func (w *Writer) Linked(s string) {
 		}
 		w.Text(address)
 		w.Close("a")
-		s = s[to:]
 	}
 }
 
-// addressIn finds the first web address that stands in a text; from is below 0 where
-// there is none. Signs that end a sentence do not belong to it, nor does a bracket that
-// nothing in it opens.
-func addressIn(s string) (from, to int) {
-	for at := 0; ; {
-		i := strings.Index(s[at:], "://")
-		j := strings.Index(s[at:], "www.")
+// finder finds the web addresses that stand in a text, one after another.
+type finder struct {
+	s           string
+	at          int // behind the last address
+	scheme, www int // the last "://" and "www." that were found; the length of s = there is no other
+}
+
+// next finds the next address; from is below 0 where there is none. Signs that end a sentence
+// do not belong to it, nor does a bracket that nothing in it opens.
+func (f *finder) next() (from, to int) {
+	s := f.s
+	for at := f.at; ; {
+		i, j := f.seek(&f.scheme, "://", at), f.seek(&f.www, "www.", at)
 		switch {
-		case i < 0 && j < 0:
+		case i == len(s) && j == len(s):
 			return -1, -1
-		case i < 0 || j >= 0 && j < i:
-			from = at + j
-			if from > 0 && isAddressByte(s[from-1]) || from+4 >= len(s) || !isAlnum(s[from+4]) {
+		case j < i:
+			from = j
+			if from > f.at && isAddressByte(s[from-1]) || from+4 >= len(s) || !isAlnum(s[from+4]) {
 				at = from + 4
 				continue
 			}
 		default:
-			at += i
-			switch before := strings.ToLower(s[max(0, at-5):at]); {
+			at = i
+			switch before := strings.ToLower(s[max(f.at, at-5):at]); {
 			case strings.HasSuffix(before, "https"):
 				from = at - 5
 			case strings.HasSuffix(before, "http"):
@@ -212,19 +219,47 @@ func addressIn(s string) (from, to int) {
 			}
 		}
 		to = from
-		for to < len(s) && isAddressByte(s[to]) {
+		for to < len(s) && to-from < maxAddress && isAddressByte(s[to]) {
 			to++
 		}
-		for to > from && strings.IndexByte(".,;:!?'", s[to-1]) >= 0 ||
-			to > from && s[to-1] == ')' && strings.Count(s[from:to], "(") < strings.Count(s[from:to], ")") ||
-			to > from && s[to-1] == ']' && strings.Count(s[from:to], "[") < strings.Count(s[from:to], "]") {
-			to--
-		}
+		to = from + len(withoutEnd(s[from:to]))
 		if _, host, _ := strings.Cut(s[from:to], "://"); strings.IndexByte(host, '.') > 0 || strings.HasPrefix(s[from:to], "www.") {
+			f.at = to
 			return from, to
 		}
 		at = max(to, at+3)
 	}
+}
+
+// seek is where the next mark stands from at on, given where the last one stood.
+func (f *finder) seek(last *int, mark string, at int) int {
+	if *last < at {
+		if *last = len(f.s); at < len(f.s) {
+			if i := strings.Index(f.s[at:], mark); i >= 0 {
+				*last = at + i
+			}
+		}
+	}
+	return *last
+}
+
+// withoutEnd is an address without what ends it in a sentence.
+func withoutEnd(s string) string {
+	round := strings.Count(s, ")") - strings.Count(s, "(")
+	square := strings.Count(s, "]") - strings.Count(s, "[")
+	for s != "" {
+		switch c := s[len(s)-1]; {
+		case strings.IndexByte(".,;:!?'", c) >= 0:
+		case c == ')' && round > 0:
+			round--
+		case c == ']' && square > 0:
+			square--
+		default:
+			return s
+		}
+		s = s[:len(s)-1]
+	}
+	return s
 }
 
 // isAddressByte tells the bytes that an address in a text may hold: those of RFC 3986,
