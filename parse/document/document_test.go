@@ -275,6 +275,8 @@ func TestEncodingsOfLists(t *testing.T) {
 		{"UTF-16 with its mark", "", utf16le, "Bär"},
 		{"what the server says", "iso-8859-1", latin1, "Bär"},
 		{"what the server says, against a declaration", "iso-8859-1", "<?xml version='1.0' encoding='utf-8'?>" + latin1, "Bär"},
+		{"what the server says, against the bytes", "iso-8859-1", feed, "Bär"},
+		{"what the server says, against the bytes and a declaration", "utf-8", "<?xml version='1.0' encoding='iso-8859-1'?>" + latin1, "Bär"},
 		{"a declaration", "", "<?xml version='1.0' encoding='iso-8859-1'?>" + latin1, "Bär"},
 		{"a broken byte", "", latin1, "B\ufffdr"},
 		{"a control character", "utf-8", strings.ReplaceAll(feed, "ä", "\x0b"), "B\ufffdr"},

@@ -66,16 +66,18 @@ func decoded(r io.Reader) io.Reader {
 }
 
 // marked is a feed or a sitemap in UTF-8 behind a mark, where its server says in which
-// encoding it is: that counts more than what it says itself.
+// encoding it is: that counts more than what it says itself, unless the bytes speak against
+// it. What is no UTF-8 is not, and what is UTF-8 beyond ASCII is hardly anything else.
 //
 // Source: RFC 7303, section 3.2.
 func marked(src []byte, label string) []byte {
 	e, name := charset.Lookup(label)
-	if e == nil || name == "replacement" || bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
+	switch isUTF8 := utf8.Valid(src); {
+	case e == nil, name == "replacement", bytes.HasPrefix(src, []byte{0x1f, 0x8b}),
+		strings.HasPrefix(name, "utf-16") && bytes.IndexByte(src[:min(len(src), 4)], 0) < 0,
+		name == "utf-8" && !isUTF8,
+		name != "utf-8" && isUTF8 && bytes.ContainsFunc(src, func(r rune) bool { return r >= utf8.RuneSelf }):
 		return src
-	}
-	if strings.HasPrefix(name, "utf-16") && bytes.IndexByte(src[:min(len(src), 4)], 0) < 0 {
-		return src // it is not
 	}
 	text, _ := parse.Decode(src, label)
 	return append([]byte(byteOrderMark), text...)
