@@ -141,4 +141,56 @@ func TestCutBody(t *testing.T) {
 	}
 }
 
+// withoutReader is a parser that cannot read a page the first so many times, as no process starts
+// that reads documents.
+type withoutReader struct {
+	crawl.Parser
+	url   string
+	times *int
+}
+
+func (p withoutReader) Parse(r *web.Response) (*web.Page, error) {
+	if r.URL.String() == p.url {
+		if *p.times--; *p.times >= 0 {
+			return nil, &web.Failure{Reason: web.ReasonReader, Temporary: true, Detail: "no process starts"}
+		}
+	}
+	return p.Parser.Parse(r)
+}
+
+// A document that could not be read on this machine is asked for again, and what came of it in
+// vain is not archived.
+func TestNoReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for times, want := range map[int]string{1: "failed reader, again|fetched|", 9: "failed reader, again|failed reader, again|failed reader|"} {
+			const address = "h0.example/2"
+			left, got, archive := times, "", countArchive{}
+			c := newCrawl(t, tree(1, 7), 1)
+			c.Parser, c.Archive = withoutReader{c.Parser, "http://" + address, &left}, archive
+			c.Listen = func(e event.Event) {
+				switch e := e.(type) {
+				case event.Fetched:
+					if e.URL.String() == "http://"+address {
+						got += "fetched|"
+					}
+				case event.Failed:
+					if e.URL.String() != "http://"+address {
+						return
+					}
+					if got += "failed " + string(e.Reason); e.Retry {
+						got += ", again"
+					}
+					got += "|"
+				}
+			}
+			if _, err := c.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if kept := archive[address+" "]; got != want || kept != strings.Count(got, "fetched") {
+				t.Errorf("after %d times: %s, archived %d times; want %s", times, got, kept, want)
+			}
+		}
+	})
+}
+
 var _ crawl.Archive = countArchive{}

@@ -52,10 +52,10 @@ func harm(a *Arrival) (hurts, temporary bool) {
 	return false, false
 }
 
-// cut tells whether an arrival is a document without its end, which is asked for
-// again: see Examine.
+// cut tells whether an arrival is a document without its end, or one that could not be read on
+// this machine, which is asked for again: see Examine.
 func cut(a *Arrival) bool {
-	return a.Response != nil && (a.Reason == web.ReasonTimeout || a.Reason == web.ReasonReset)
+	return a.Response != nil && (a.Reason == web.ReasonTimeout || a.Reason == web.ReasonReset || a.Reason == web.ReasonReader)
 }
 
 // noName tells whether a name does not exist, as its name server says.

@@ -70,6 +70,9 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 			case errors.As(err, &f):
 				a.Reason, a.Detail = f.Reason, f.Detail
 			}
+			if a.Reason == web.ReasonReader {
+				return a, c.encodeBeside(&a, r.Robots, r.SiteFile, l.URL) // it is asked for again
+			}
 			break
 		}
 		if c.Policy.Sitemaps {

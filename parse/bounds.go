@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"fmt"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -10,7 +11,8 @@ import (
 // An HTML tree can be much larger, and much dearer to build, than its source:
 //
 //   - the standard repeats open formatting elements in every paragraph, so
-//     that 400 different <font> and then a million <p> make 400 million nodes;
+//     that 400 different <font> and then a million <p> make 400 million nodes,
+//     and with each of them all attributes of its tag;
 //   - every further <body> or <html> is compared with all attributes so far;
 //   - the parser of x/net/html gives up at 512 open elements.
 //
@@ -18,6 +20,7 @@ import (
 const (
 	maxNodes = 1 << 20 // nodes the source may grow to, by its worst case
 	maxSteps = 1 << 28 // comparisons of attributes, by their worst case
+	maxAgain = 1 << 29 // bytes of attributes that are repeated, by their worst case
 	maxRoots = 64      // <html> and <body> tags
 	maxOpen  = 512     // open elements in x/net/html
 	maxDepth = 96      // start tags kept open in a page that is too deep
@@ -44,7 +47,7 @@ func cut(src []byte, maxTags int) ([]byte, bool) {
 // misses one, but may suspect a page whose scripts and comments are full of
 // markup.
 func excessive(src []byte) bool {
-	tags, roots, compare := 0, 0, 0
+	tags, roots, compare, again := 0, 0, 0, 0
 	spellings := map[string]bool{} // of the tags of formatting elements
 	for i := 0; ; {
 		j := bytes.IndexByte(src[i:], '<')
@@ -60,14 +63,18 @@ func excessive(src []byte) bool {
 		for end < len(src) && end-i < 8 && isNameByte(src[end]) {
 			end++
 		}
-		switch formatting, root := classify(src[i:end]); {
-		case root:
+		switch classify(src[i:end]) {
+		case isRoot:
 			roots++
-		case formatting:
-			n := tagLength(src[i:])
+		case isAnchor: // of which only one is ever open
+			_, held := tagSize(src[i:])
+			again = max(again, held)
+		case isRepeatable:
+			n, held := tagSize(src[i:])
 			if n > end-i {
 				compare += n * n / 8
 			}
+			again = max(again, 3*held)
 			if tag := src[i : i+n]; len(spellings) < maxOpen && !spellings[string(tag)] {
 				spellings[string(tag)] = true
 			}
@@ -76,54 +83,76 @@ func excessive(src []byte) bool {
 	// One tag can bring back three formatting elements of each spelling, and
 	// never more than the parser's stack can hold.
 	repeated := min(3*len(spellings), maxOpen)
-	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 0 || compare*repeated > maxSteps
+	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 0 || compare*repeated > maxSteps || again*tags > maxAgain
 }
 
 // mayMatter holds the first letters of the names that classify knows.
 var mayMatter = [256]bool{
-	'b': true, 'c': true, 'e': true, 'f': true, 'h': true, 'i': true, 'n': true, 's': true, 't': true, 'u': true,
-	'B': true, 'C': true, 'E': true, 'F': true, 'H': true, 'I': true, 'N': true, 'S': true, 'T': true, 'U': true,
+	'a': true, 'b': true, 'c': true, 'e': true, 'f': true, 'h': true, 'i': true, 'n': true, 's': true, 't': true, 'u': true,
+	'A': true, 'B': true, 'C': true, 'E': true, 'F': true, 'H': true, 'I': true, 'N': true, 'S': true, 'T': true, 'U': true,
 }
 
 func isNameByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
 
-// classify knows the names of formatting elements, but for <a>, of which only
-// one is ever open, and of the root elements.
-func classify(name []byte) (formatting, root bool) {
+// class is what a tag can do to the size of a tree.
+type class uint8
+
+const (
+	isHarmless   class = iota
+	isRepeatable       // a formatting element but <a>
+	isAnchor
+	isRoot
+)
+
+// classify knows the names of formatting elements and of the root elements.
+func classify(name []byte) class {
 	var low [8]byte
 	for i, c := range name {
 		low[i] = c | 0x20
 	}
 	switch string(low[:len(name)]) {
+	case "a":
+		return isAnchor
 	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
-		return true, false
+		return isRepeatable
 	case "html", "body":
-		return false, true
+		return isRoot
 	}
-	return false, false
+	return isHarmless
 }
 
-// tagLength is the length of the tag at the start of src, at most 64 KiB.
-func tagLength(src []byte) int {
-	src = src[:min(len(src), 1<<16)]
+// maxTag bounds how far the end of a tag is looked for, in bytes.
+const maxTag = 1 << 16
+
+// tagSize is the length of the tag at the start of src, at most maxTag, and how many bytes
+// its attributes take in a tree: three bytes outside quotes can be an attribute, which takes
+// 48. Of a tag that is longer they are beyond every bound.
+func tagSize(src []byte) (length, held int) {
+	src = src[:min(len(src), maxTag)]
 	var quote byte
+	bare := 0
 	for i, c := range src {
 		switch {
 		case quote != 0:
 			if c == quote {
 				quote = 0
 			}
+			continue
 		case c == '"' || c == '\'':
 			if i > 0 && (src[i-1] == '=' || src[i-1] <= ' ') {
 				quote = c
 			}
 		case c == '>':
-			return i
+			return i, max(i, 16*bare)
 		}
+		bare++
 	}
-	return len(src)
+	if len(src) == maxTag {
+		return maxTag, maxAgain
+	}
+	return len(src), max(len(src), 16*bare)
 }
 
 // rewriting says what rewrite leaves of a page.
@@ -199,6 +228,9 @@ func rewrite(src []byte, r rewriting) (out []byte, lost bool) {
 				open = append(open, name)
 			}
 		}
+		if r.prune && name == atom.A {
+			raw = shortAnchor(z, raw)
+		}
 		out = append(out, raw...)
 		if closed {
 			out = append(out, "</"...)
@@ -206,6 +238,32 @@ func rewrite(src []byte, r rewriting) (out []byte, lost bool) {
 			out = append(out, '>')
 		}
 	}
+}
+
+// Bounds on the tag of a link in a page that is pruned, in bytes: of its attributes, as
+// tagSize counts them, and of the address that is left of one with more.
+const (
+	maxAnchorTag = 4 << 10
+	maxHref      = 8 << 10
+)
+
+// shortAnchor is the tag raw of an <a>, which z is behind the name of: where it is long,
+// only with the attributes that say where it leads and whether to follow it.
+func shortAnchor(z *html.Tokenizer, raw []byte) []byte {
+	if _, held := tagSize(raw[1:]); held <= maxAnchorTag {
+		return raw
+	}
+	out := []byte("<a")
+	seen := map[string]bool{}
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		if k := string(key); (k == "href" || k == "rel") && !seen[k] && len(value) <= maxHref {
+			seen[k] = true
+			out = fmt.Appendf(out, ` %s="%s"`, k, html.EscapeString(string(value)))
+		}
+	}
+	return append(out, '>')
 }
 
 func isFormatting(a atom.Atom) bool {

@@ -436,12 +436,16 @@ func (v *values) marks() (m marks) {
 	return m
 }
 
+// maxClass is how much of an attribute class is looked at, in bytes: far more than is kept
+// of the first one.
+const maxClass = 4 << 10
+
 func (v *values) class() []byte {
 	if v.tag == nil {
 		return nil
 	}
 	raw, _ := v.tag.attr("class")
-	return firstWord(v.text(raw))
+	return firstWord(v.text(raw[:min(len(raw), maxClass)]))
 }
 
 // text is a value without references; valid until the next call.

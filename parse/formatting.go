@@ -47,7 +47,12 @@ func (b *builder) lastActive(a atom.Atom, end int) int {
 
 // activeIndex is the index of the noted element with that id, −1 if there is none.
 func (b *builder) activeIndex(id int) int {
-	return slices.IndexFunc(b.active, func(e activeElement) bool { return e.id == id })
+	for i := len(b.active) - 1; i >= 0; i-- {
+		if b.active[i].id == id {
+			return i
+		}
+	}
+	return -1
 }
 
 // alike tells whether two tags of one name have the same attributes.

@@ -268,7 +268,7 @@ func (p *Parser) source(r *web.Response) (s source, err error) {
 	switch {
 	case err != nil:
 	case d != nil:
-		s.isHTML, s.text, s.charset, s.whole = true, d.HTML, "utf-8", true
+		s.isHTML, s.text, s.charset, s.whole = true, repair(d.HTML), "utf-8", true
 		s.mediaType, s.cut, s.listing = d.Type, s.cut || d.Cut, d.Listing
 	case s.isHTML || isText(s.mediaType):
 		s.text, s.charset = decode(r.Body, label, s.isHTML)

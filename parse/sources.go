@@ -37,7 +37,8 @@ func Sources() []Source {
 // Bounds on links from a source of a page, beyond MaxLinks.
 const (
 	maxHeaderLinks = 100
-	maxDataLinks   = 500 // in JSON-LD
+	maxDataLinks   = 500     // in JSON-LD
+	maxData        = 1 << 20 // bytes of a script of JSON-LD
 	maxScriptLinks = 200
 	maxFormLinks   = 50
 	maxFormFields  = 50
@@ -204,13 +205,13 @@ func (w *walker) inSource(src []byte) {
 				if f != nil {
 					f.write(z.Text())
 				}
-			case isData && data:
+			case isData && data && dataLinks < maxDataLinks:
 				jsonLinks(z.Text(), func(ref, name string) bool {
 					dataLinks++
 					w.addFound(web.LinkJSONLD, "script.json-ld", ref, name)
 					return dataLinks < maxDataLinks
 				})
-			case !isData && scripts:
+			case !isData && scripts && scriptLinks < maxScriptLinks:
 				scriptAddresses(z.Text(), func(ref string) bool {
 					scriptLinks++
 					w.addFound(web.LinkScript, "script", ref, "")
@@ -227,10 +228,9 @@ func (w *walker) inSource(src []byte) {
 				f.choice = ""
 			}
 			if string(name) == "form" && f != nil {
-				for _, ref := range f.addresses() {
-					if formLinks++; formLinks <= maxFormLinks {
-						w.addFound(web.LinkForm, "form", ref, f.name)
-					}
+				for _, ref := range f.addresses(maxFormLinks - formLinks) {
+					formLinks++
+					w.addFound(web.LinkForm, "form", ref, f.name)
 				}
 				f = nil
 			}
@@ -273,6 +273,7 @@ func has(t html.Token, key string) bool {
 type form struct {
 	action, name string
 	values       url.Values
+	size         int               // of values, in bytes, and of those that took their places
 	encoding     encoding.Encoding // that it is sent in; nil = UTF-8
 	fields       int
 	choice       string   // name of the open select
@@ -292,6 +293,11 @@ func (f *form) field(t html.Token) {
 	}
 	f.close()
 	name, value := valueOf(t, "name"), valueOf(t, "value")
+	kind := strings.ToLower(valueOf(t, "type"))
+	if t.Data == "input" && (kind == "password" || kind == "file") && !has(t, "disabled") {
+		f.secret = true
+		return
+	}
 	if f.fields++; f.fields > maxFormFields*10 || len(f.values) >= maxFormFields {
 		return
 	}
@@ -300,9 +306,7 @@ func (f *form) field(t html.Token) {
 	}
 	switch t.Data {
 	case "input":
-		switch kind := strings.ToLower(valueOf(t, "type")); kind {
-		case "password", "file":
-			f.secret = true
+		switch kind {
 		case "checkbox", "radio":
 			if name == "" {
 				return
@@ -314,12 +318,12 @@ func (f *form) field(t html.Token) {
 				f.option(name, value)
 			}
 			if has(t, "checked") {
-				f.values.Set(name, value)
+				f.set(name, value)
 			}
 		case "submit", "reset", "button", "image":
 		default:
 			if name != "" {
-				f.values.Set(name, value)
+				f.set(name, value)
 			}
 		}
 	case "textarea":
@@ -337,6 +341,12 @@ func (f *form) field(t html.Token) {
 			f.open, f.openName, f.selected = "option", f.choice, has(t, "selected")
 		}
 	}
+}
+
+// set fills a field in.
+func (f *form) set(name, value string) {
+	f.size += len(name) + len(value)
+	f.values.Set(name, value)
 }
 
 // fieldTag tells whether an element is a field of a form or a part of one.
@@ -358,7 +368,7 @@ func (f *form) option(name, value string) {
 func (f *form) choose(name, value string, selected bool) {
 	f.option(name, value)
 	if _, chosen := f.values[name]; selected || !chosen {
-		f.values.Set(name, value)
+		f.set(name, value)
 	}
 }
 
@@ -374,27 +384,34 @@ func (f *form) close() {
 	text := string(f.text)
 	switch f.open {
 	case "textarea": // a line break behind the tag is no part of it
-		f.values.Set(f.openName, strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n"))
+		f.set(f.openName, strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n"))
 	case "option":
 		f.choose(f.openName, strings.Join(strings.Fields(text), " "), f.selected)
 	}
 	f.open, f.text = "", f.text[:0]
 }
 
-// addresses are what the form leads to; none where nothing is filled in, or can be chosen.
-func (f *form) addresses() (out []string) {
+// addresses are what the form leads to, at most so many; none where nothing is filled in, or
+// can be chosen, or where it is more than an address holds.
+func (f *form) addresses(most int) (out []string) {
 	f.close()
 	filled := slices.ContainsFunc(f.options, func(o string) bool { return o != "" })
 	for name := range f.values {
 		filled = filled || f.values.Get(name) != ""
 	}
-	if f.secret || !filled {
+	if f.secret || !filled || len(f.action)+f.size > maxEncoded || most <= 0 {
 		return nil
 	}
 	action, _, _ := strings.Cut(f.action, "#")
 	action, _, _ = strings.Cut(action, "?")
 	out = append(out, action+"?"+encodeValues(f.values, f.encoding))
 	for _, o := range f.options {
+		if len(out) >= most {
+			break
+		}
+		if len(o) > maxEncoded {
+			continue
+		}
 		f.values.Set(f.first, o)
 		if ref := action + "?" + encodeValues(f.values, f.encoding); !slices.Contains(out, ref) {
 			out = append(out, ref)
@@ -411,7 +428,7 @@ var dataKeys = []string{"url", "@id", "item", "mainEntityOfPage", "significantLi
 // yield returns false.
 func jsonLinks(src []byte, yield func(ref, name string) bool) {
 	var v any
-	if json.Unmarshal(src, &v) != nil {
+	if len(src) > maxData || json.Unmarshal(src, &v) != nil {
 		return
 	}
 	more := true

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/allocated"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -96,19 +97,55 @@ func TestForms(t *testing.T) {
 		`<select name=s><option>a</select><select name=u><option>x<option>y</select>`:      "/?s=a&u=x",
 		`<input name=a value=1><input name=b value=2 disabled>`:                            "/?a=1",
 		`<select name=s><option>a</select><p>text</p><textarea name=t>x</textarea>`:        "/?s=a&t=x",
+		many(50, "<input name=a%d value=1>") + `<input type=password name=p>`:              "",
+		many(51, "<input name=a%d value=1>") + `<input type=file name=p>`:                  "",
 	} {
-		u, _ := web.Parse("https://a.example/")
-		p, err := parse.New(parse.Options{Sources: []parse.Source{parse.SourceForms}}).Parse(&web.Response{
-			URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<!doctype html><form>" + fields + "</form>")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, l := range p.Links {
-			got = append(got, l.URL.RequestPath())
-		}
-		if s := strings.Join(got, " "); s != want {
+		if s := formLinks(t, fields); s != want {
 			t.Errorf("%s: %q, want %q", fields, s, want)
 		}
+	}
+}
+
+// formLinks are the paths that a form with such fields leads to.
+func formLinks(t *testing.T, fields string) string {
+	t.Helper()
+	u, _ := web.Parse("https://a.example/")
+	p, err := parse.New(parse.Options{Sources: []parse.Source{parse.SourceForms}, Analyzer: analyzer}).Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<!doctype html><form>" + fields + "</form>")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range p.Links {
+		got = append(got, l.URL.RequestPath())
+	}
+	return strings.Join(got, " ")
+}
+
+// A form that holds more than an address does leads nowhere, and is not written out for each
+// option.
+func TestLargeForm(t *testing.T) {
+	fields := `<input name=q value="` + strings.Repeat("b", 1<<20) + `"><select name=s>` + strings.Repeat("<option value=x>", 50) + "</select>"
+	var got string
+	if used := allocated.By(func() { got = formLinks(t, fields) }); used > 64<<20 || got != "" {
+		t.Errorf("%d MiB for a form of 1 MiB, which leads to %.100q", used>>20, got)
+	}
+}
+
+// What is found in a source of a page has its bound, in however many pieces it stands.
+func TestSourcesOfManyPieces(t *testing.T) {
+	body := many(300, `<script type="application/ld+json">[{"url":"/d%[1]d"},{"url":"/e%[1]d"}]</script><script>a = "/s%[1]d"</script><form action=/f%[1]d><input name=q value=1></form>`)
+	u, _ := web.Parse("https://a.example/")
+	p, err := parse.New(parse.Options{Sources: parse.Sources(), Analyzer: analyzer}).Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<!doctype html>" + body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[web.LinkKind]int{}
+	for _, l := range p.Links {
+		kinds[l.Kind]++
+	}
+	if kinds[web.LinkJSONLD] != 500 || kinds[web.LinkScript] != 200 || kinds[web.LinkForm] != 50 {
+		t.Errorf("links: %v, want 500 of JSON-LD, 200 of scripts, 50 of forms", kinds)
 	}
 }

@@ -463,12 +463,15 @@ func refreshTarget(s string) string {
 // addLink notes a link. It tells whether ref is worth it.
 func (w *walker) addLink(e *element, kind web.LinkKind, t *start, ref, name string) bool {
 	ref = strings.Trim(ref, " \t\r\n\f")
-	if ref == "" && kind != web.LinkRefresh || !mayBeWeb(ref) {
+	if ref == "" && kind != web.LinkRefresh || len(ref) > maxEncoded || !mayBeWeb(ref) {
 		return false
 	}
 	if len(w.links) >= w.opts.MaxLinks {
 		w.page.Truncated = true
 		return false
+	}
+	if n := len(w.links); n > 0 && w.links[n-1].ref == ref {
+		ref = w.links[n-1].ref // an <a> comes back in every paragraph: its address is kept once
 	}
 	e.link = len(w.links)
 	path, ok := w.paths[string(w.path)]

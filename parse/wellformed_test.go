@@ -52,13 +52,6 @@ func TestMalformed(t *testing.T) {
 // takes memory in proportion.
 func TestBounds(t *testing.T) {
 	r := strings.Repeat
-	attrs := func(n int, tag string) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, "<%s a%d=1>", tag, i)
-		}
-		return b.String()
-	}
 	for _, c := range []struct {
 		name, body string
 		links      int // at least
@@ -70,10 +63,13 @@ func TestBounds(t *testing.T) {
 		{"100,000 nested framesets", r("<frameset>", 100_000) + "<frame src=x>", 0, true},
 		{"100,000 end tags", r("</div>", 100_000) + "<a href=x>bee</a>", 1, false},
 		{"a million links", r("<a href=x>y</a>", 1_000_000), 10_000, true},
-		{"100,000 links to different pages", manyLinks(100_000), 10_000, true},
-		{"formatting elements brought back in every paragraph", attrs(400, "font") + r("<p>x", 100_000), 0, false},
+		{"100,000 links to different pages", many(100_000, "<a href=/%d>y</a>"), 10_000, true},
+		{"formatting elements brought back in every paragraph", many(400, "<font a%d=1>") + r("<p>x", 100_000), 0, false},
 		{"formatting elements without attributes", "<p>" + r("<b><i><u><s><tt>", 3) + r("</p><p>x", 50_000), 0, false},
-		{"attributes added to the body", attrs(30_000, "body") + "<a href=x>bee</a>", 1, false},
+		{"a long address brought back in every paragraph", `<p><a href="/` + r("a", 1<<20) + `">x` + r("<p>x", 1_000), 0, false},
+		{"attributes of a link brought back in every paragraph", "<p><a" + many(20_000, " a%d") + " href=x>" + r("<p>x", 1_000), 1, false},
+		{"attributes of one formatting element brought back in every paragraph", "<p><b" + many(4_000, " a%d") + ">" + r("<p>x", 5_000), 0, false},
+		{"attributes added to the body", many(30_000, "<body a%d=1>") + "<a href=x>bee</a>", 1, false},
 		{"a tag of 100,000 attributes", "<p " + r("a ", 100_000) + "><a href=x>bee</a>", 1, false},
 		{"a long text", "<p>" + r("bee ", 300_000), 0, true},
 		{"a long title", "<title>" + r("bee ", 100_000) + "</title><a href=x>bee</a>", 1, false},
@@ -100,10 +96,11 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func manyLinks(n int) string {
+// many is n times a piece of markup, each with its number.
+func many(n int, piece string) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "<a href=/%d>y</a>", i)
+		fmt.Fprintf(&b, piece, i)
 	}
 	return b.String()
 }

@@ -50,6 +50,7 @@ const (
 	ReasonType          Reason = "type"             // not a document type the job asks for
 	ReasonEmpty         Reason = "empty"            // a document without a body
 	ReasonDamaged       Reason = "damaged"          // a document that cannot be read
+	ReasonReader        Reason = "reader"           // no process that reads such documents starts on this machine
 	ReasonRedirect      Reason = "redirect"         // moved: the target is a candidate of its own
 	ReasonRedirectKnown Reason = "redirect-known"   // moved to an address seen before
 	ReasonRedirectLoop  Reason = "redirect-loop"    // moved to itself or its own origin
@@ -170,6 +171,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "empty", "the document is empty"
 	case ReasonDamaged:
 		return "damaged documents", "the document cannot be read: it is damaged, protected, or larger than a reader takes"
+	case ReasonReader:
+		return "no reader", "the process that reads such documents could not be started on this machine"
 	case ReasonRedirect:
 		return "moved", "it has moved; the new address counts by itself"
 	case ReasonRedirectKnown:

@@ -13,7 +13,7 @@ import (
 // newDocuments reads documents in processes of their own, which begin with the first one.
 // done ends them.
 func newDocuments() (docs parse.Documents, done func() error) {
-	self, err := os.Executable()
+	self, err := child.Self()
 	if err != nil {
 		return job.LocalDocuments()
 	}

@@ -52,6 +52,9 @@ var (
 	ErrEmpty   = errors.New("without any text")
 )
 
+// ErrReader is the fault of the machine and not of a document: nothing that reads it could be started.
+var ErrReader = errors.New("the reader of documents cannot be started")
+
 // Reader makes HTML of a document of a kind. cut tells that a bound was met and the rest
 // is missing.
 type Reader interface {
@@ -76,8 +79,11 @@ func (r Local) HTML(k Kind, src []byte, charset string) (html []byte, cut bool, 
 	}()
 	l := r.Limits.withDefaults()
 	w := newWriter(l)
-	if textual(k) {
+	switch {
+	case textual(k):
 		src, _ = parse.Decode(src, charset)
+	case k == Feed || k == Sitemap:
+		src = marked(src, charset)
 	}
 	switch k {
 	case PDF:
@@ -117,7 +123,8 @@ func (r Local) HTML(k Kind, src []byte, charset string) (html []byte, cut bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	return w.finish(), w.cut, nil
+	html = w.finish()
+	return html, w.cut, nil
 }
 
 // textual tells the kinds that are texts in some encoding which only the server, or a
@@ -132,13 +139,17 @@ type Documents struct{ Reader Reader }
 var _ parse.Documents = Documents{}
 
 // HTML is the document in r as HTML; nil for a response that is none of a known kind.
-// An error is a *web.Failure with web.ReasonDamaged.
+// An error is a *web.Failure with web.ReasonDamaged, or one that is temporary with
+// web.ReasonReader.
 func (d Documents) HTML(r *web.Response, mediaType, charset string) (*parse.Document, error) {
 	k, ok := of(r, mediaType)
 	if !ok {
 		return nil, nil
 	}
 	html, cut, err := d.Reader.HTML(k, r.Body, charset)
+	if errors.Is(err, ErrReader) {
+		return nil, &web.Failure{Reason: web.ReasonReader, Temporary: true, Detail: fmt.Sprintf("%.200s: %v", r.URL, err), Err: err}
+	}
 	if err != nil {
 		detail := fmt.Sprintf("%.200s: this %s cannot be read: %v", r.URL, k.name(), err)
 		if r.Truncated != "" {

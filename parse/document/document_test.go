@@ -6,11 +6,17 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/parse/document"
@@ -98,10 +104,12 @@ func TestKinds(t *testing.T) {
 // by that before its name.
 func TestWhichKind(t *testing.T) {
 	word := string(zipped(t, "-- [Content_Types].xml --\n<Types/>\n-- word/document.xml --\n<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>bees</w:t></w:r></w:p></w:body></w:document>\n"))
+	ofOfficeOnline := string(zipped(t, "-- [Content_Types].xml --\n<Types/>\n-- _rels/.rels --\n<Relationships><Relationship Type='http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument' Target='word/document2.xml'/></Relationships>\n-- word/document2.xml --\n<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>bees</w:t></w:r></w:p></w:body></w:document>\n"))
 	rss := "<?xml version='1.0'?><!-- <html> --><rss><channel><item><title>bees</title></item></channel></rss>"
 	for _, c := range []struct{ name, mediaType, body, want string }{
 		{"a", "application/octet-stream", word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
 		{"a.zip", "application/zip", word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{"a", "application/octet-stream", ofOfficeOnline, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
 		{"a.doc", "application/msword", "{\\rtf1 bees}", "application/rtf"},
 		{"a", "text/plain", "bees", "text/plain"},
 		{"a.md", "text/plain; charset=utf-8", "# bees", "text/markdown"},
@@ -223,6 +231,144 @@ func TestDates(t *testing.T) {
 		}
 		if got = strings.ReplaceAll(got, "\n", "|"); got != c.want {
 			t.Errorf("%s with %v: %s, want %s", c.mediaType, c.sources, got, c.want)
+		}
+	}
+}
+
+// Other languages of the entries of a sitemap take no room from the entries.
+func TestAlternatesOfEntries(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("<urlset>")
+	for i := range 6000 {
+		fmt.Fprintf(&src, `<url><loc>http://a.example/%d</loc><link hreflang="de" href="http://a.example/de/%d"/><link hreflang="en" href="http://a.example/%d"/><link hreflang="fr" href="http://a.example/fr/%d"/></url>`, i, i, i, i)
+	}
+	src.WriteString("</urlset>")
+	u, _ := web.Parse("http://a.example/sitemap.xml")
+	sources := []parse.Source{parse.SourceAlternates, parse.SourceFeeds, parse.SourceSitemaps}
+	page, err := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}, Sources: sources}).Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {"application/xml"}}, Body: []byte(src.String()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[web.LinkKind]int{}
+	for _, l := range page.Links {
+		kinds[l.Kind]++
+	}
+	if kinds[web.LinkEntry] != 6000 || kinds[web.LinkAlternate] != 4000 {
+		t.Errorf("links: %v, want 6000 entries, and their languages up to the 10,000 links of a page", kinds)
+	}
+}
+
+// Feeds and sitemaps are read in the encoding that they are in, and to their end where a byte
+// is broken.
+func TestEncodingsOfLists(t *testing.T) {
+	const feed = "<rss><channel><item><title>Bär</title></item><item><title>Imme</title></item></channel></rss>"
+	latin1 := strings.ReplaceAll(feed, "ä", "\xe4")
+	utf16le, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("<?xml version='1.0' encoding='utf-16'?>" + feed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, charset, src, want string }{
+		{"UTF-8 that is said to be UTF-16", "", "<?xml version='1.0' encoding='utf-16'?>" + feed, "Bär"},
+		{"UTF-8 that its server says to be UTF-16", "utf-16", feed, "Bär"},
+		{"UTF-16 with its mark", "", utf16le, "Bär"},
+		{"what the server says", "iso-8859-1", latin1, "Bär"},
+		{"what the server says, against a declaration", "iso-8859-1", "<?xml version='1.0' encoding='utf-8'?>" + latin1, "Bär"},
+		{"what the server says, against the bytes", "iso-8859-1", feed, "Bär"},
+		{"what the server says, against the bytes and a declaration", "utf-8", "<?xml version='1.0' encoding='iso-8859-1'?>" + latin1, "Bär"},
+		{"a declaration", "", "<?xml version='1.0' encoding='iso-8859-1'?>" + latin1, "Bär"},
+		{"a broken byte", "", latin1, "B\ufffdr"},
+		{"a control character", "utf-8", strings.ReplaceAll(feed, "ä", "\x0b"), "B\ufffdr"},
+		{"an encoding that nobody knows", "none-such", "<?xml version='1.0' encoding='none-such'?>" + feed, "Bär"},
+	} {
+		html, cut, err := document.Local{}.HTML(document.Feed, []byte(c.src), c.charset)
+		if err != nil || cut || !strings.Contains(string(html), "<h2>"+c.want+"</h2>") || !strings.Contains(string(html), "<h2>Imme</h2>") {
+			t.Errorf("%s: %s, cut %v, %v", c.name, html, cut, err)
+		}
+	}
+}
+
+// book is an EPUB with such chapters, unpacked as they are.
+func book(t *testing.T, chapters ...string) []byte {
+	t.Helper()
+	files := [][2]string{{"mimetype", "application/epub+zip"}, {"META-INF/container.xml", `<container><rootfiles><rootfile full-path="p.opf"/></rootfiles></container>`}}
+	var items, spine string
+	for i, c := range chapters {
+		items += fmt.Sprintf(`<item id="c%d" href="c%d.xhtml"/>`, i, i)
+		spine += fmt.Sprintf(`<itemref idref="c%d"/>`, i)
+		files = append(files, [2]string{fmt.Sprintf("c%d.xhtml", i), c})
+	}
+	files = append(files, [2]string{"p.opf", "<package><manifest>" + items + "</manifest><spine>" + spine + "</spine></package>"})
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, f := range files {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: f[0], Method: zip.Store})
+		if err == nil {
+			_, err = io.WriteString(w, f[1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Chapters of a book are read in the encodings that they are in.
+func TestEncodingsOfChapters(t *testing.T) {
+	encode := func(e encoding.Encoding, s string) string {
+		out, err := e.NewEncoder().String(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	const russian = "<html><body><p>Танец пчёл показывает, где корм.</p></body></html>"
+	src := book(t,
+		encode(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "<html><body><p>Bär</p></body></html>"),
+		encode(charmap.Windows1251, "<?xml version='1.0' encoding='windows-1251'?>"+russian),
+		"<html><body><p>bro\xffken</p></body></html>")
+	u, _ := web.Parse("http://a.example/book.epub")
+	page, err := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}}).Parse(&web.Response{URL: u, Status: 200, Body: src})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !utf8.ValidString(page.Main) || !strings.HasPrefix(page.Main, "Bär Танец пчёл показывает, где корм. bro") {
+		t.Errorf("%q", page.Main)
+	}
+}
+
+// A chapter that is damaged is cut, and the others are read.
+func TestDamagedChapter(t *testing.T) {
+	src := bytes.Replace(book(t, "<body><p>first</p></body>", "<body><p>second</p></body>", "<body><p>third</p></body>"), []byte("second"), []byte("secund"), 1)
+	html, cut, err := document.Local{}.HTML(document.EPUB, src, "")
+	if err != nil || !cut || !strings.Contains(string(html), "<p>first</p>") || !strings.Contains(string(html), "<p>third</p>") {
+		t.Errorf("%s, cut %v, %v", html, cut, err)
+	}
+}
+
+// The text of an entry beyond the bound is cut, and that is told.
+func TestLongEntry(t *testing.T) {
+	src := "<rss><channel><item><title>One</title><description><![CDATA[<p>" + strings.Repeat("bees ", 40<<10) + "]]></description></item></channel></rss>"
+	html, cut, err := document.Local{}.HTML(document.Feed, []byte(src), "")
+	if n := strings.Count(string(html), "bees"); err != nil || !cut || n < 20<<10 || n > 30<<10 {
+		t.Errorf("%d words of 40 Ki, cut %v, %v", n, cut, err)
+	}
+}
+
+// Texts that are full of signs of addresses take time in proportion: with its square these take
+// a minute.
+func TestManySignsOfAddresses(t *testing.T) {
+	for _, text := range []string{strings.Repeat("a://", 1<<19), "http://a.b" + strings.Repeat(")", 1<<20), strings.Repeat("http://a.b/ ", 1<<17)} {
+		began := time.Now()
+		if _, _, err := (document.Local{}).HTML(document.Text, []byte(text), ""); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("%.20s…: %v", text, took)
 		}
 	}
 }

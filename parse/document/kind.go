@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -146,6 +147,9 @@ func bySignature(body []byte) (Kind, bool) {
 	return "", false
 }
 
+// wordPart is the name of the main part of a Word document, which Office Online numbers.
+var wordPart = regexp.MustCompile(`word/document[0-9]*\.xml`)
+
 // byEntries tells the kind of a zip file by what its first entry says, or by the name of
 // an entry.
 func byEntries(body []byte) (Kind, bool) {
@@ -156,7 +160,7 @@ func byEntries(body []byte) (Kind, bool) {
 	case bytes.Contains(start, []byte("mimetypeapplication/epub+zip")):
 		return EPUB, true
 	}
-	if bytes.Contains(body, []byte("word/document.xml")) {
+	if wordPart.Match(body) {
 		return Word, true
 	}
 	if bytes.Contains(body, []byte("META-INF/container.xml")) {
@@ -239,4 +243,4 @@ func isSitemapText(r *web.Response) bool {
 }
 
 // withoutMark is a text in UTF-8 without the mark that may stand before it.
-func withoutMark(src []byte) []byte { return bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) }
+func withoutMark(src []byte) []byte { return bytes.TrimPrefix(src, []byte(byteOrderMark)) }

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -39,10 +40,23 @@ func readWord(src []byte, l Limits, w *Writer) error {
 	if err != nil {
 		return err
 	}
+	main := "word/document.xml"
+	_, err = z.walk("_rels/.rels", l, element{
+		start: func(name string, attr func(string) string) {
+			// The types of strict documents are others, and end alike.
+			if target := strings.TrimPrefix(attr("Target"), "/"); name == "Relationship" && strings.HasSuffix(attr("Type"), "/officeDocument") && z.files[target] != nil {
+				main = target
+			}
+		},
+		text: func(string) {}, end: func(string) {},
+	}, func() bool { return false })
+	if err != nil {
+		return err
+	}
 	body := false
-	for _, part := range []string{"document", "footnotes", "endnotes"} {
+	for _, part := range []string{main, "word/footnotes.xml", "word/endnotes.xml"} {
 		targets := map[string]string{}
-		_, err := z.walk("word/_rels/"+part+".xml.rels", l, element{
+		_, err := z.walk(path.Join(path.Dir(part), "_rels", path.Base(part)+".rels"), l, element{
 			start: func(name string, attr func(string) string) {
 				if name == "Relationship" && attr("TargetMode") == "External" && len(targets) < l.Links {
 					targets[attr("Id")] = attr("Target")
@@ -54,7 +68,7 @@ func readWord(src []byte, l Limits, w *Writer) error {
 			return err
 		}
 		x := &word{w: w, titles: titles, targets: targets}
-		there, err := z.walk("word/"+part+".xml", l, element{x.start, x.end, x.add}, w.Full)
+		there, err := z.walk(part, l, element{x.start, x.end, x.add}, w.Full)
 		if body = body || there; err != nil {
 			return err
 		}

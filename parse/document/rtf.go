@@ -18,7 +18,7 @@ func readRTF(src []byte, l Limits, w *Writer) error {
 	if !bytes.HasPrefix(src, []byte(`{\rtf`)) {
 		return fmt.Errorf("%w: it does not begin as RTF", ErrDamaged)
 	}
-	x := &rtf{src: src, w: w, limits: l, decoder: decoderOf(1252)}
+	x := &rtf{src: src, w: w, limits: l, decoder: decoderOf(1252), fonts: map[int]*encoding.Decoder{}}
 	x.group.skipped = 1
 	return x.read()
 }
@@ -29,13 +29,16 @@ type rtf struct {
 	pos     int
 	w       *Writer
 	limits  Limits
-	decoder *encoding.Decoder
+	decoder *encoding.Decoder         // of the code page of the document
+	fonts   map[int]*encoding.Decoder // of those that have a character set of their own
+	font    int                       // the one that the table of fonts tells of
+	deff    int                       // the one of text that names none
 
 	group  rtfGroup
 	outer  []rtfGroup
 	beyond int // groups deeper than the bound
 
-	raw       []byte // bytes in the code page of the document
+	raw       []byte // bytes in the code page of the font
 	units     []uint16
 	passing   int             // characters that stand for one of Unicode, to be passed over
 	paragraph string          // the element of the open paragraph, "" for none
@@ -50,6 +53,8 @@ type rtfGroup struct {
 	skipped int    // characters behind one of Unicode that stand for it (\uc)
 	link    bool   // a link was opened in it
 	starred bool   // the next word names a destination that may be passed over
+	fonts   bool   // it is in the table of fonts
+	font    int    // the font of its text
 }
 
 func (x *rtf) read() error {
@@ -182,12 +187,27 @@ func (x *rtf) word(name string, n int, has bool) {
 		if d := decoderOf(n); d != nil {
 			x.decoder = d
 		}
+	case "f":
+		if x.group.fonts {
+			x.font = n
+		} else {
+			x.group.font = n
+		}
+	case "deff", "plain":
+		if name == "deff" {
+			x.deff = n
+		}
+		x.group.font = x.deff
+	case "fcharset":
+		if d := decoderOf(charsetPages[n]); x.group.fonts && d != nil && len(x.fonts) < maxFonts {
+			x.fonts[x.font] = d
+		}
 	case "uc":
 		x.group.skipped = max(0, min(n, 16))
 	case "fonttbl", "colortbl", "stylesheet", "pict", "object", "header", "footer", "headerl", "headerr", "footerl", "footerr",
 		"listtable", "listoverridetable", "themedata", "colorschememapping", "datastore", "latentstyles", "rsidtbl", "generator",
 		"xmlnstbl", "mmathPr", "template", "author", "operator", "creatim", "revtim", "printim", "buptim", "subject", "company", "manager", "category":
-		x.group.hidden = true
+		x.group.hidden, x.group.fonts = true, x.group.fonts || name == "fonttbl"
 	case "info":
 		x.group.hidden = true
 	case "title", "doccomm", "keywords":
@@ -242,7 +262,7 @@ func (x *rtf) word(name string, n int, has bool) {
 
 func (x *rtf) shown() bool { return !x.group.hidden && x.group.into == "" }
 
-// char takes a byte in the code page of the document.
+// char takes a byte in the code page of the font.
 func (x *rtf) char(c byte) {
 	if x.passing > 0 {
 		x.passing--
@@ -271,7 +291,11 @@ func (x *rtf) flush() {
 		x.units = x.units[:0]
 	}
 	if len(x.raw) > 0 {
-		b, err := x.decoder.Bytes(x.raw)
+		d := x.decoder
+		if own := x.fonts[x.group.font]; own != nil && x.group.into == "" {
+			d = own
+		}
+		b, err := d.Bytes(x.raw)
 		if err != nil {
 			b = bytes.ToValidUTF8(x.raw, []byte("\uFFFD"))
 		}
@@ -338,6 +362,18 @@ func decoderOf(page int) *encoding.Decoder {
 		return nil
 	}
 	return e.NewDecoder()
+}
+
+// maxFonts bounds the fonts of a document that have a character set of their own.
+const maxFonts = 4096
+
+// charsetPages are the code pages of the character sets of fonts. Those of ANSI and the default have
+// that of the document. It is never changed.
+//
+// Source: Rich Text Format (RTF) Specification 1.9.1, \fcharset.
+var charsetPages = map[int]int{
+	77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256, 186: 1257,
+	204: 1251, 222: 874, 238: 1250,
 }
 
 // windowsLanguages are the languages of the numbers that Windows has for them: the

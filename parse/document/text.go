@@ -118,7 +118,8 @@ func flat(src []byte, depth int) (out []byte, lost bool) {
 
 // writeMarkup writes a piece of HTML that a document holds: its elements without their
 // attributes, its links, and neither scripts nor styles. The head of a whole HTML
-// document is left out. External tells that only links with a scheme lead out of it, as
+// document is left out. <x/> is an element that ends at once, as in XHTML: those who write it
+// mean that in HTML as well. External tells that only links with a scheme lead out of it, as
 // the others stay within the document.
 func writeMarkup(src []byte, w *Writer, external bool) error {
 	z := html.NewTokenizer(bytes.NewReader(src))
@@ -131,6 +132,10 @@ func writeMarkup(src []byte, w *Writer, external bool) error {
 				return fmt.Errorf("%w: %w", ErrDamaged, err)
 			}
 			return nil
+		}
+		closed := kind == html.SelfClosingTagToken
+		if closed {
+			z.NextIsNotRawText()
 		}
 		if skip != "" {
 			if kind == html.EndTagToken {
@@ -148,7 +153,7 @@ func writeMarkup(src []byte, w *Writer, external bool) error {
 			tag := string(name)
 			switch tag {
 			case "script", "style", "head", "template", "noscript", "iframe", "object", "svg", "math":
-				if kind == html.StartTagToken {
+				if !closed {
 					skip = tag
 				}
 			case "a":
@@ -159,13 +164,21 @@ func writeMarkup(src []byte, w *Writer, external bool) error {
 						href = string(value)
 					}
 				}
+				if closed && href == "" {
+					continue // a place in the text
+				}
 				if href == "" || external && !hasScheme(href) {
 					href = "#"
 				}
-				w.OpenLink(href)
+				if w.OpenLink(href); closed {
+					w.Close(tag)
+				}
 			default:
-				if structural[tag] {
-					w.Open(tag)
+				if !structural[tag] {
+					continue
+				}
+				if w.Open(tag); closed && tag != "br" && tag != "hr" {
+					w.Close(tag)
 				}
 			}
 		case html.EndTagToken:

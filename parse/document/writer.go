@@ -17,8 +17,10 @@ type Writer struct {
 
 	title, description, keywords, language string
 
-	head    []byte // link elements
-	texts   int    // bytes of text written
+	head    []byte   // link elements
+	tail    [][]byte // the same, behind the body, as far as there is room
+	tailLen int
+	texts   int // bytes of text written
 	links   int
 	first   string // the first heading or paragraph, as far as it is a title
 	firstly bool   // first is being written, or was
@@ -132,29 +134,45 @@ func (w *Writer) OpenEntry(e Listed) {
 // maxAddress bounds the address of a link, in bytes.
 const maxAddress = 8 << 10
 
-// HeadLink writes a link of the document as a whole, such as rel="alternate".
-func (w *Writer) HeadLink(rel, address, language string) {
-	if w.Full() {
+// HeadLink writes a link of the document as a whole, such as rel="sitemap".
+func (w *Writer) HeadLink(rel, address string) {
+	if !w.Full() {
+		w.head = appendLink(w.head, rel, address, "")
+	}
+}
+
+// Alternate writes the address of an entry in another language. It stands behind all entries,
+// and takes no room from them.
+func (w *Writer) Alternate(address, language string) {
+	if w.tailLen >= w.limit {
+		w.cut = true
 		return
 	}
-	w.head = append(w.head, `<link rel="`...)
-	w.head = append(appendEscaped(w.head, rel), `" href="`...)
-	w.head = append(appendEscaped(w.head, address[:min(len(address), maxAddress)]), '"')
+	link := appendLink(nil, "alternate", address, language)
+	w.tail = append(w.tail, link)
+	w.tailLen += len(link)
+}
+
+func appendLink(b []byte, rel, address, language string) []byte {
+	b = append(appendEscaped(append(b, `<link rel="`...), rel), `" href="`...)
+	b = append(appendEscaped(b, address[:min(len(address), maxAddress)]), '"')
 	if language != "" {
-		w.head = append(appendEscaped(append(w.head, ` hreflang="`...), language), '"')
+		b = append(appendEscaped(append(b, ` hreflang="`...), language), '"')
 	}
-	w.head = append(w.head, '>')
+	return append(b, '>')
 }
 
 // Linked writes text in which the addresses that stand there become links.
 func (w *Writer) Linked(s string) {
+	f := finder{s: s, scheme: -1, www: -1}
 	for {
-		from, to := addressIn(s)
+		done := f.at
+		from, to := f.next()
 		if from < 0 {
-			w.Text(s)
+			w.Text(s[done:])
 			return
 		}
-		w.Text(s[:from])
+		w.Text(s[done:from])
 		address := s[from:to]
 		if strings.HasPrefix(address, "www.") {
 			w.OpenLink("http://" + address)
@@ -163,29 +181,34 @@ func (w *Writer) Linked(s string) {
 		}
 		w.Text(address)
 		w.Close("a")
-		s = s[to:]
 	}
 }
 
-// addressIn finds the first web address that stands in a text; from is below 0 where
-// there is none. Signs that end a sentence do not belong to it, nor does a bracket that
-// nothing in it opens.
-func addressIn(s string) (from, to int) {
-	for at := 0; ; {
-		i := strings.Index(s[at:], "://")
-		j := strings.Index(s[at:], "www.")
+// finder finds the web addresses that stand in a text, one after another.
+type finder struct {
+	s           string
+	at          int // behind the last address
+	scheme, www int // the last "://" and "www." that were found; the length of s = there is no other
+}
+
+// next finds the next address; from is below 0 where there is none. Signs that end a sentence
+// do not belong to it, nor does a bracket that nothing in it opens.
+func (f *finder) next() (from, to int) {
+	s := f.s
+	for at := f.at; ; {
+		i, j := f.seek(&f.scheme, "://", at), f.seek(&f.www, "www.", at)
 		switch {
-		case i < 0 && j < 0:
+		case i == len(s) && j == len(s):
 			return -1, -1
-		case i < 0 || j >= 0 && j < i:
-			from = at + j
-			if from > 0 && isAddressByte(s[from-1]) || from+4 >= len(s) || !isAlnum(s[from+4]) {
+		case j < i:
+			from = j
+			if from > f.at && isAddressByte(s[from-1]) || from+4 >= len(s) || !isAlnum(s[from+4]) {
 				at = from + 4
 				continue
 			}
 		default:
-			at += i
-			switch before := strings.ToLower(s[max(0, at-5):at]); {
+			at = i
+			switch before := strings.ToLower(s[max(f.at, at-5):at]); {
 			case strings.HasSuffix(before, "https"):
 				from = at - 5
 			case strings.HasSuffix(before, "http"):
@@ -196,19 +219,47 @@ func addressIn(s string) (from, to int) {
 			}
 		}
 		to = from
-		for to < len(s) && isAddressByte(s[to]) {
+		for to < len(s) && to-from < maxAddress && isAddressByte(s[to]) {
 			to++
 		}
-		for to > from && strings.IndexByte(".,;:!?'", s[to-1]) >= 0 ||
-			to > from && s[to-1] == ')' && strings.Count(s[from:to], "(") < strings.Count(s[from:to], ")") ||
-			to > from && s[to-1] == ']' && strings.Count(s[from:to], "[") < strings.Count(s[from:to], "]") {
-			to--
-		}
+		to = from + len(withoutEnd(s[from:to]))
 		if _, host, _ := strings.Cut(s[from:to], "://"); strings.IndexByte(host, '.') > 0 || strings.HasPrefix(s[from:to], "www.") {
+			f.at = to
 			return from, to
 		}
 		at = max(to, at+3)
 	}
+}
+
+// seek is where the next mark stands from at on, given where the last one stood.
+func (f *finder) seek(last *int, mark string, at int) int {
+	if *last < at {
+		if *last = len(f.s); at < len(f.s) {
+			if i := strings.Index(f.s[at:], mark); i >= 0 {
+				*last = at + i
+			}
+		}
+	}
+	return *last
+}
+
+// withoutEnd is an address without what ends it in a sentence.
+func withoutEnd(s string) string {
+	round := strings.Count(s, ")") - strings.Count(s, "(")
+	square := strings.Count(s, "]") - strings.Count(s, "[")
+	for s != "" {
+		switch c := s[len(s)-1]; {
+		case strings.IndexByte(".,;:!?'", c) >= 0:
+		case c == ')' && round > 0:
+			round--
+		case c == ']' && square > 0:
+			square--
+		default:
+			return s
+		}
+		s = s[:len(s)-1]
+	}
+	return s
 }
 
 // isAddressByte tells the bytes that an address in a text may hold: those of RFC 3986,
@@ -223,7 +274,7 @@ func isAlnum(c byte) bool {
 }
 
 // empty tells whether nothing was written that a page could be made of.
-func (w *Writer) empty() bool { return w.texts+w.links+len(w.head) == 0 && w.title == "" }
+func (w *Writer) empty() bool { return w.texts+w.links+len(w.head)+len(w.tail) == 0 && w.title == "" }
 
 // finish is the document.
 func (w *Writer) finish() []byte {
@@ -244,8 +295,15 @@ func (w *Writer) finish() []byte {
 		}
 	}
 	b = append(append(b, w.head...), "</head><body>"...)
-	b = append(append(b, w.body...), "</body></html>"...)
-	return b
+	b = append(b, w.body...)
+	for _, link := range w.tail {
+		if len(b)+len(link) > w.limit {
+			w.cut = true
+			break
+		}
+		b = append(b, link...)
+	}
+	return append(b, "</body></html>"...)
 }
 
 // heading is the element of a heading of a level, 1 for the highest.

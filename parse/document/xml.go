@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -8,18 +9,78 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // newXML reads XML in any encoding. Entities that a document declares are not expanded.
 func newXML(r io.Reader) *xml.Decoder {
-	d := xml.NewDecoder(&runs{r: r})
+	d := xml.NewDecoder(&runs{r: decoded(r)})
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
-	d.CharsetReader = charset.NewReaderLabel
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is decoded
 	return d
+}
+
+// byteOrderMark is that of UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// encodingDeclared finds the encoding that XML says it is in.
+var encodingDeclared = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([^"'\s]+)["']`)
+
+// declaredIn is the label of the encoding that XML says it is in, given its start; "" for
+// none that is known. A declaration that can be read is not in UTF-16, whatever it says, as
+// that of a text which a program has encoded anew.
+func declaredIn(start []byte) string {
+	said := encodingDeclared.FindSubmatch(start[:min(len(start), 1<<10)])
+	if said == nil {
+		return ""
+	}
+	label := string(said[1])
+	if e, name := charset.Lookup(label); e == nil || name == "replacement" || strings.HasPrefix(name, "utf-16") {
+		return ""
+	}
+	return label
+}
+
+// decoded reads XML as UTF-8 by its byte order mark or by what it declares. What is no
+// character, or none that XML may hold, is U+FFFD: the decoder would end there.
+func decoded(r io.Reader) io.Reader {
+	b := bufio.NewReaderSize(r, 4<<10)
+	start, _ := b.Peek(1 << 10)
+	known, _ := charset.Lookup(cmp.Or(declaredIn(start), "utf-8"))
+	return transform.NewReader(b, transform.Chain(unicode.BOMOverride(known.NewDecoder()), runes.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff' {
+			return utf8.RuneError
+		}
+		return r
+	})))
+}
+
+// marked is a feed or a sitemap in UTF-8 behind a mark, where its server says in which
+// encoding it is: that counts more than what it says itself, unless the bytes speak against
+// it. What is no UTF-8 is not, and what is UTF-8 beyond ASCII is hardly anything else.
+//
+// Source: RFC 7303, section 3.2.
+func marked(src []byte, label string) []byte {
+	e, name := charset.Lookup(label)
+	switch isUTF8 := utf8.Valid(src); {
+	case e == nil, name == "replacement", bytes.HasPrefix(src, []byte{0x1f, 0x8b}),
+		strings.HasPrefix(name, "utf-16") && bytes.IndexByte(src[:min(len(src), 4)], 0) < 0,
+		name == "utf-8" && !isUTF8,
+		name != "utf-8" && isUTF8 && bytes.ContainsFunc(src, func(r rune) bool { return r >= utf8.RuneSelf }):
+		return src
+	}
+	text, _ := parse.Decode(src, label)
+	return append([]byte(byteOrderMark), text...)
 }
 
 // maxRun bounds what stands between two signs "<", in bytes: the decoder holds a text, or
@@ -125,6 +186,7 @@ type Listed struct {
 	More    bool   // URL is that of a further sitemap
 	Title   string // also of news
 	Text    string // HTML, of a feed
+	Cut     bool   // something of Text is missing
 	Changed string // when, as written; "" where it tells only when it was published
 	// Published is when it was published, as written.
 	Published string
@@ -265,6 +327,7 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 		},
 		text: func(s string) {
 			if text.Len() >= maxListed {
+				e.Cut = within
 				return
 			}
 			if markup > 0 {
@@ -305,10 +368,15 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 					e.URL = said // a link counts more, where one follows
 				}
 			case "description", "subtitle", "summary", "encoded", "content":
-				switch {
+				switch room := 2*maxListed - len(e.Text); {
 				case !within:
 					set(&of.Description, said)
-				case len(e.Text)+len(said) <= 2*maxListed:
+				case room <= 0:
+					e.Cut = e.Cut || said != ""
+				default:
+					if len(said) > room {
+						said, e.Cut = strings.ToValidUTF8(said[:room], ""), true
+					}
 					if e.Text != "" {
 						e.Text += "\n"
 					}
@@ -333,20 +401,20 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 	return of, err
 }
 
-// readSitemap writes a sitemap as a list of links; further sitemaps and other languages
-// are links of its head.
+// readSitemap writes a sitemap as a list of links; further sitemaps are links of its head, and
+// other languages follow the list: of these each address that is not in it so far, once.
 func readSitemap(src []byte, l Limits, w *Writer) error {
 	w.Untitled()
 	w.Open("ul")
 	defer w.Close("ul")
-	n := 0
+	n, known := 0, map[string]bool{}
 	return ReadSitemap(src, l, func(e Listed) bool {
 		if n++; n > l.Links {
 			w.Cut()
 			return false
 		}
 		if e.More {
-			w.HeadLink("sitemap", e.URL, "")
+			w.HeadLink("sitemap", e.URL)
 			return !w.Full()
 		}
 		w.Open("li")
@@ -357,8 +425,12 @@ func readSitemap(src []byte, l Limits, w *Writer) error {
 			w.Text(" " + said)
 		}
 		w.Close("li")
+		known[e.URL] = true
 		for _, x := range e.Languages {
-			w.HeadLink("alternate", x[1], x[0])
+			if address := strings.TrimSpace(x[1]); !known[address] {
+				known[address] = true
+				w.Alternate(address, x[0])
+			}
 		}
 		return !w.Full()
 	})
@@ -384,6 +456,9 @@ func readFeed(src []byte, l Limits, w *Writer) error {
 		w.Close("h2")
 		if err := writeMarkup([]byte(e.Text), w, false); err != nil {
 			w.Text(e.Text)
+		}
+		if e.Cut {
+			w.Cut()
 		}
 		w.Close("article")
 		return !w.Full()

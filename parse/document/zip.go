@@ -3,12 +3,15 @@ package document
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path"
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // unpacked is a zip file of which no more is unpacked than a bound allows, over all of
@@ -169,20 +172,21 @@ func readEPUB(src []byte, l Limits, w *Writer) error {
 	}
 	for _, id := range spine {
 		r, err := z.open(chapters[id])
-		if err != nil {
-			return err
-		}
-		if r == nil {
+		if err != nil || r == nil {
 			w.Cut()
 			continue
 		}
 		b, err := io.ReadAll(r)
 		r.Close()
-		if err != nil {
+		if errors.Is(err, ErrBounds) {
 			return fmt.Errorf("%s: %w", chapters[id], err)
 		}
+		if err != nil {
+			w.Cut() // a chapter that is damaged, as far as it could be read
+		}
+		b, _ = parse.Decode(b, declaredIn(b))
 		w.Open("section")
-		if err := writeMarkup(closedTags(b), w, true); err != nil {
+		if err := writeMarkup(bodyOf(b), w, true); err != nil {
 			w.Cut() // a chapter that cannot be read
 		}
 		w.Close("section")
@@ -193,9 +197,8 @@ func readEPUB(src []byte, l Limits, w *Writer) error {
 	return nil
 }
 
-// closedTags takes XML declarations away, and opens elements that XHTML closes at once
-// but a reader of HTML takes for open: <script/>, <title/>.
-func closedTags(b []byte) []byte {
+// bodyOf is a chapter from its body on.
+func bodyOf(b []byte) []byte {
 	if i := bytes.Index(b, []byte("<body")); i >= 0 {
 		return b[i:]
 	}

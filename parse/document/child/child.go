@@ -20,12 +20,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 
 	"github.com/waggle-crawler/waggle/parse/document"
 )
 
 // Name is the argument by which a program knows that it is to Serve.
 const Name = "read-documents"
+
+// Self is the program that runs, as Options.Command begins with it: on Linux also after another
+// was put in its place, as an update does.
+func Self() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
 
 // outcome says what came of a document.
 type outcome byte

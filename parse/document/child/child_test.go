@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/parse/document"
 	"github.com/waggle-crawler/waggle/parse/document/pdf/pdftest"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // TestMain is a process of a pool when it is run as one, or one that misbehaves.
@@ -26,6 +28,8 @@ func TestMain(m *testing.M) {
 			os.Exit(Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 		case "misbehave":
 			misbehave(os.Args[2:])
+		case "outlive":
+			os.Exit(outlive())
 		}
 	}
 	dir, done, err := pdftest.MachineCode()
@@ -59,6 +63,24 @@ func misbehave(args []string) {
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
+}
+
+// outlive reads a document after the file of its program is gone.
+func outlive() int {
+	file, err := os.Executable()
+	if err == nil {
+		err = os.Remove(file)
+	}
+	self, errSelf := Self()
+	if err != nil || errSelf != nil {
+		fmt.Println(err, errSelf)
+		return 1
+	}
+	p := NewPool(Options{Command: []string{self}, Workers: 1})
+	defer p.Close()
+	html, _, err := p.HTML(document.Text, []byte("bees dance"), "")
+	fmt.Println(saidOf(html, err))
+	return 0
 }
 
 // evil is a reader that a document has taken over.
@@ -147,6 +169,54 @@ func TestPool(t *testing.T) {
 	}
 	if _, _, err := p.HTML(document.Text, []byte("bees"), ""); err == nil {
 		t.Error("a closed pool reads")
+	}
+}
+
+// copyOfSelf is a copy of the program of the tests.
+func copyOfSelf(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(name, b, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A program goes on to read documents when another was put in the place of its file.
+func TestProgramReplaced(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems than Linux do not start a program whose file is gone")
+	}
+	if out, err := exec.Command(copyOfSelf(t), "outlive").CombinedOutput(); err != nil || !strings.Contains(string(out), "<p>bees dance") {
+		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// Where no process starts it is tried again, and then it is no fault of the document.
+func TestNoProcess(t *testing.T) {
+	p := NewPool(Options{Command: []string{filepath.Join(t.TempDir(), "gone")}, Workers: 1})
+	p.pauses = []time.Duration{0, 0}
+	u, err := web.Parse("http://a.example/bees.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &web.Response{URL: u, Status: 200, Body: []byte("bees dance")}
+	var f *web.Failure
+	if _, err := (document.Documents{Reader: p}).HTML(r, "text/plain", ""); !errors.As(err, &f) || f.Reason != web.ReasonReader || !f.Temporary {
+		t.Errorf("%v, want a temporary failure for %q", err, web.ReasonReader)
+	}
+	p.pauses = []time.Duration{time.Hour}
+	go p.Close() // which ends a pause
+	if _, _, err := p.HTML(document.Text, r.Body, ""); err == nil {
+		t.Error("a document is read without a process")
 	}
 }
 

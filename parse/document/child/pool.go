@@ -51,10 +51,12 @@ func classOf(k document.Kind) class {
 type Pool struct {
 	options Options
 	slots   chan struct{}
+	pauses  []time.Duration // between tries to start a process
 
 	mu     sync.Mutex
 	idle   map[class][]*process
 	closed bool
+	ending chan struct{} // is closed with it
 	all    sync.WaitGroup
 }
 
@@ -62,6 +64,9 @@ var _ document.Reader = (*Pool)(nil)
 
 // idleFor is how long a process that is not needed is kept.
 const idleFor = time.Minute
+
+// startPauses outlast a moment in which the machine has no room for another process or file.
+var startPauses = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 2 * time.Second}
 
 // NewPool makes a Pool. No process begins before the first document.
 func NewPool(o Options) *Pool {
@@ -74,12 +79,15 @@ func NewPool(o Options) *Pool {
 	if o.Workers <= 0 {
 		o.Workers = min(4, runtime.GOMAXPROCS(0))
 	}
-	return &Pool{options: o, slots: make(chan struct{}, o.Workers), idle: map[class][]*process{}}
+	return &Pool{options: o, slots: make(chan struct{}, o.Workers), pauses: startPauses, idle: map[class][]*process{}, ending: make(chan struct{})}
 }
 
 // Close ends all processes, when the documents that are being read are done.
 func (p *Pool) Close() error {
 	p.mu.Lock()
+	if !p.closed {
+		close(p.ending)
+	}
 	p.closed = true
 	idle := p.idle
 	p.idle = map[class][]*process{}
@@ -95,14 +103,15 @@ func (p *Pool) Close() error {
 
 // HTML is the document src as HTML, as document.Local has it. A document that brings
 // down a process that has read others is tried once more in a new one, so that what
-// becomes of it does not depend on those.
+// becomes of it does not depend on those. Where no process can be started the error wraps
+// document.ErrReader.
 func (p *Pool) HTML(k document.Kind, src []byte, charset string) (html []byte, wasCut bool, err error) {
 	p.slots <- struct{}{}
 	defer func() { <-p.slots }()
 	for {
 		c, used, err := p.take(classOf(k))
 		if err != nil {
-			return nil, false, fmt.Errorf("the reader of documents cannot be started: %w", err)
+			return nil, false, fmt.Errorf("%w: %w", document.ErrReader, err)
 		}
 		html, wasCut, err := c.read(k, src, charset, 3*p.options.Time)
 		var broke broken
@@ -132,6 +141,16 @@ func (p *Pool) take(of class) (c *process, used bool, err error) {
 	p.mu.Unlock()
 	if c != nil {
 		return c, true, nil
+	}
+	for _, pause := range p.pauses {
+		if c, err = p.start(of); err == nil {
+			return c, false, nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-p.ending:
+			return nil, false, err
+		}
 	}
 	c, err = p.start(of)
 	return c, false, err

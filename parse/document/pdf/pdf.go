@@ -229,8 +229,10 @@ func writePage(pdf pdfium.Pdfium, doc references.FPDF_DOCUMENT, index int, w *do
 	w.Open("section")
 	w.Open("p")
 	at := 0
+	var behind []link // that are of no text, or begin within that of another
 	for _, l := range links {
 		if l.first < at {
+			behind = append(behind, l)
 			continue
 		}
 		w.Linked(plain(units[at:l.first]))
@@ -241,10 +243,8 @@ func writePage(pdf pdfium.Pdfium, doc references.FPDF_DOCUMENT, index int, w *do
 	}
 	w.Linked(plain(units[at:]))
 	w.Close("p")
-	for _, l := range links {
-		if l.first < 0 {
-			w.Link(l.address, "")
-		}
+	for _, l := range behind {
+		w.Link(l.address, "")
 	}
 	w.Close("section")
 	return nil

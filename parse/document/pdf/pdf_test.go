@@ -71,3 +71,23 @@ func TestDamagedPDF(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A link that begins within the text of another stands behind the text.
+func TestLinkWithinLink(t *testing.T) {
+	link := func(rect, address string) string {
+		return "<< /Type /Annot /Subtype /Link /Rect [" + rect + "] /A << /S /URI /URI (" + address + ") >> >>"
+	}
+	src := pdftest.Objects(
+		"<< /Type /Catalog /Pages 2 0 R >>",
+		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> /Annots [ "+
+			link("70 690 262 720", "http://a.example/")+link("120 690 200 720", "http://b.example/")+" ] >>",
+		pdftest.Stream("", "BT /F1 24 Tf 72 700 Td (The waggle dance) Tj ET"),
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+	)
+	html, _, err := newReader(t).HTML(document.PDF, src, "")
+	want := `<p><a href="http://a.example/">The waggle dance</a></p><a href="http://b.example/">http://b.example/</a>`
+	if err != nil || !strings.Contains(string(html), want) {
+		t.Errorf("%s, %v\nwant %s", html, err, want)
+	}
+}
