@@ -452,7 +452,7 @@ func TestLockUnwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir, 0o755)
-	if _, err := At(dir).Lock(); !errors.Is(err, ErrUnwritable) || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "its owner may, or work on a copy of it") {
+	if _, err := At(dir).Lock(); !errors.Is(err, ErrUnwritable) || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "run the command as its owner, or on a copy of it: ") {
 		t.Errorf("locked: %v", err)
 	}
 }

@@ -45,7 +45,7 @@ func (c Collection) Lock() (*Writer, error) {
 		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.dir)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return nil, unwritableError{fmt.Errorf("%s cannot be written: its owner may, or work on a copy of it: %w", c.dir, err)}
+		return nil, unwritableError{fmt.Errorf("%s cannot be written: run the command as its owner, or on a copy of it: %w", c.dir, err)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the crawl: %w", err)

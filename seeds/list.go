@@ -95,7 +95,7 @@ func plain(s string) string {
 	}
 }
 
-var errNoBookmarks = job.Mistake{Err: errors.New("it holds no bookmarks")}
+func noBookmarks() error { return job.Mistake{Err: errors.New("it holds no bookmarks")} }
 
 // bookmarks reads a file that a browser exported, or Chromium's own, also by the folder of a
 // profile.
@@ -126,7 +126,7 @@ func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err 
 		switch z.Next() {
 		case html.ErrorToken:
 			if list == nil {
-				return nil, errNoBookmarks
+				return nil, noBookmarks()
 			}
 			return list, nil
 		case html.StartTagToken:
@@ -186,7 +186,7 @@ func jsonBookmarks(b []byte) (list []Seed, err error) {
 		}
 	}
 	if list == nil {
-		return nil, errNoBookmarks
+		return nil, noBookmarks()
 	}
 	return list, nil
 }
