@@ -335,8 +335,10 @@ func TestBeginErrors(t *testing.T) {
 	if _, err := c.Resume(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "holds no crawl to go on with") {
 		t.Errorf("resumed from nothing: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "job.yaml"), nil, 0o644); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"SHA256SUMS", "job.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := c.Begin(t.Context(), dir, &job.Job{}); err == nil || !strings.Contains(err.Error(), "holds a crawl already") {
 		t.Errorf("begun twice: %v", err)

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -19,9 +20,7 @@ func TestActFile(t *testing.T) {
 	if _, err := col.Act(pause); err == nil || !strings.Contains(err.Error(), "holds no crawl") {
 		t.Errorf("a folder without a crawl: %v", err)
 	}
-	if err := os.WriteFile(col.JobFile(), []byte("name: x\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	setUp(t, col)
 	acts, err := col.Acts(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -92,12 +91,22 @@ func TestActFile(t *testing.T) {
 	expect(7, "8 continue")
 }
 
+// setUp sets a crawl up whose job says nothing.
+func setUp(t *testing.T, col Collection) {
+	t.Helper()
+	w, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.SaveJob([]byte("name: x\n")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Several who tell a crawl something at once get a number each, of the line of their act.
 func TestActsAtOnce(t *testing.T) {
 	col := At(t.TempDir())
-	if err := os.WriteFile(col.JobFile(), []byte("name: x\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	setUp(t, col)
 	const people, each = 8, 25
 	numbers := make([][]int, people)
 	var all sync.WaitGroup
@@ -130,9 +139,7 @@ func TestActsAtOnce(t *testing.T) {
 // Whatever an act says is in the file, for the crawl to read.
 func TestActsAreKeptWhole(t *testing.T) {
 	col := At(t.TempDir())
-	if err := os.WriteFile(col.JobFile(), []byte("name: x\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	setUp(t, col)
 	u, err := web.Parse("https://bees.test/")
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +173,7 @@ func TestActsWhereTheCrawlIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := os.WriteFile(w.JobFile(), []byte("name: x\n"), 0o644); err != nil {
+	if err := w.SaveJob([]byte("name: x\n")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.BeOfSeveral(); err != nil {

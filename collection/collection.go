@@ -86,6 +86,9 @@ func Open(dir string) (Collection, error) {
 		if folder.Exists(filepath.Join(dir, "web.yaml")) {
 			return c, noneError{fmt.Errorf("%s is a recorded web and holds no crawl: crawl it first, by waggle web serve %[1]s, and waggle crawl -f with the job that waggle web job %[1]s TOPIC prints", dir)}
 		}
+		if err := c.jobAlone(); err != nil {
+			return c, noneError{err}
+		}
 		return c, noneError{fmt.Errorf("%s holds no crawl: there is no %s", dir, c.EventLog())}
 	}
 	return c, c.checkKinds()
@@ -166,8 +169,17 @@ func (c Collection) ShippedSetup() []string {
 // reads it. No crawl writes it.
 func (c Collection) FieldsFile() string { return filepath.Join(c.dir, "fields.yaml") }
 
-// Begun tells whether a crawl was set up here: it has a job.
-func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }
+// Begun tells whether a crawl was set up here: it has a job, and not that alone.
+func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) && c.jobAlone() == nil }
+
+// jobAlone is an error where there is a job file without anything that a set-up keeps before it or a crawl
+// after it: a person put it there. It says what to do.
+func (c Collection) jobAlone() error {
+	if slices.ContainsFunc([]string{c.SumFile(), c.EventLog(), c.FrontierDir(), c.ArchiveDir(), c.ExampleFile()}, folder.Exists) || !folder.Exists(c.JobFile()) {
+		return nil
+	}
+	return fmt.Errorf("%s holds a job file and no crawl: put the crawl into another folder, such as %s", c.dir, filepath.Join(c.dir, "crawl"))
+}
 
 // Joined tells whether the folder is that of one of several workers, which has joined.
 func (c Collection) Joined() bool { return folder.Exists(c.MemberFile()) }
@@ -180,6 +192,9 @@ func (c Collection) Usable() error {
 	}
 	if c.Begun() {
 		return nil
+	}
+	if err := c.jobAlone(); err != nil {
+		return err
 	}
 	if folder.Exists(c.EventLog()) || folder.Exists(c.FrontierDir()) {
 		return fmt.Errorf("%s is missing, and without it the crawl in %s cannot go on: put it back, or keep the pages with waggle web build %s -o WEB", c.JobFile(), c.dir, c.ArchiveDir())

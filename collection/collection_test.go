@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -417,6 +418,42 @@ func TestLock(t *testing.T) {
 	}
 	if err := At(dir).Usable(); err == nil || !strings.Contains(err.Error(), "holds other files (notes.txt)") {
 		t.Errorf("with a file of the user's: %v", err)
+	}
+}
+
+// A job file that a person put into a folder is no crawl.
+func TestJobAlone(t *testing.T) {
+	c := At(t.TempDir())
+	if err := os.WriteFile(c.JobFile(), []byte("name: bees\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const want = "holds a job file and no crawl: put the crawl into another folder"
+	if _, err := Open(c.Dir()); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), want) {
+		t.Errorf("opened: %v", err)
+	}
+	if err := c.Usable(); c.Begun() || err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("begun %v, usable: %v", c.Begun(), err)
+	}
+	if err := os.Mkdir(c.ArchiveDir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Begun() {
+		t.Error("with an archive it is no crawl")
+	}
+}
+
+// Who may not write to the folder of a crawl is told so.
+func TestLockUnwritable(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("needs a user who may not write everywhere: run it as another than root")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	if _, err := At(dir).Lock(); !errors.Is(err, ErrUnwritable) || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "run the command as its owner, or on a copy of it: ") {
+		t.Errorf("locked: %v", err)
 	}
 }
 

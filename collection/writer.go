@@ -23,6 +23,15 @@ type Writer struct {
 	lock io.Closer
 }
 
+// ErrUnwritable says that a folder may not be written to.
+var ErrUnwritable = errors.New("the folder cannot be written")
+
+// unwritableError is ErrUnwritable in the words of a place.
+type unwritableError struct{ error }
+
+func (unwritableError) Is(target error) bool { return target == ErrUnwritable }
+func (e unwritableError) Unwrap() error      { return e.error }
+
 // Lock takes the folder, which is made if it is not there, and goes on with a
 // repair that was interrupted when all its files were complete. The caller closes
 // the Writer. It is an error if the folder is not Usable or another process has
@@ -34,6 +43,9 @@ func (c Collection) Lock() (*Writer, error) {
 	lock, err := folder.Lock(c.dir)
 	if errors.Is(err, folder.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.dir)
+	}
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, unwritableError{fmt.Errorf("%s cannot be written: run the command as its owner, or on a copy of it: %w", c.dir, err)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the crawl: %w", err)

@@ -254,7 +254,7 @@ func mayReplace(dir string, force bool) error {
 		}
 	}
 	if !force {
-		return fmt.Errorf("%s: %w", dir, os.ErrExist)
+		return fmt.Errorf("%s: %w: choose another folder, or replace the recorded web in it with --force", dir, os.ErrExist)
 	}
 	return nil
 }

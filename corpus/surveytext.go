@@ -19,7 +19,7 @@ func (s Survey) Write(out io.Writer, w *Web) {
 	if w.Synthetic {
 		fmt.Fprintln(out, "synthetic: it shows that nothing broke, and supports no claim about the web")
 	}
-	fmt.Fprintf(out, "\npages          %s on %s; %s redirects, %s errors\n", terminal.Number(s.Pages), terminal.Count(s.Hosts, "host"), terminal.Number(s.Redirects), terminal.Number(s.Errors))
+	fmt.Fprintf(out, "\npages          %s on %s; %s, %s\n", terminal.Number(s.Pages), terminal.Count(s.Hosts, "host"), terminal.Count(s.Redirects, "redirect"), terminal.Count(s.Errors, "error"))
 	fmt.Fprintf(out, "links inside   %s (%.1f a page), outside %s\n", terminal.Number(s.LinksInside), float64(s.LinksInside)/float64(max(1, s.Pages)), terminal.Number(s.LinksOutside))
 	fmt.Fprintf(out, "reachable      %s of the pages from the seeds of all topics\n", terminal.Percent(float64(s.Reachable)/float64(max(1, s.Pages))))
 	if s.Unparsed > 0 {

@@ -70,7 +70,11 @@ func (m *Maker) readFiles() error {
 	if m.Thesaurus == nil {
 		t, err := wordnet.Load(j.WordNet, j.Thesaurus)
 		if err != nil {
-			return &Error{"scorer", err}
+			path := "scorer.wordnet"
+			if j.WordNet == "" {
+				path = "scorer.thesaurus"
+			}
+			return &Error{path, err}
 		}
 		if t != nil {
 			m.Thesaurus = t

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -12,6 +13,9 @@ func TestUntilGainBelowOne(t *testing.T) {
 		err := j.Check()
 		if said := err != nil && strings.Contains(err.Error(), "it is a number of pages among the next 100, and no share"); said != refused {
 			t.Errorf("%v: %v", gain, err)
+		}
+		if wrong := new(Error); refused && (!errors.As(err, &wrong) || wrong.Path != "budget.until-gain") {
+			t.Errorf("%v: not told at its setting: %#v", gain, err)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func Settings() []Setting {
 			Example: "2", Resume: Anytime,
 			check: func(j *Job, bad complaint) {
 				if g := j.Budget.UntilGain; g > 0 && g < 1 {
-					bad("budget.until-gain", "%v of a page: it is a number of pages among the next 100, and no share: for %v of them give %v, and 0 for never", g, g, math.Round(100*g))
+					bad("", "%v of a page: it is a number of pages among the next 100, and no share: for %v of them give %v, and 0 for never", g, g, math.Round(100*g))
 				}
 			},
 		},

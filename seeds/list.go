@@ -95,6 +95,8 @@ func plain(s string) string {
 	}
 }
 
+func noBookmarks() error { return job.Mistake{Err: errors.New("it holds no bookmarks")} }
+
 // bookmarks reads a file that a browser exported, or Chromium's own, also by the folder of a
 // profile.
 func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err error) {
@@ -124,7 +126,7 @@ func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err 
 		switch z.Next() {
 		case html.ErrorToken:
 			if list == nil {
-				return nil, errors.New("it holds no bookmarks")
+				return nil, noBookmarks()
 			}
 			return list, nil
 		case html.StartTagToken:
@@ -157,7 +159,7 @@ func jsonBookmarks(b []byte) (list []Seed, err error) {
 		Children []json.RawMessage          // of Firefox
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
-		return nil, fmt.Errorf("it is no file of bookmarks, or damaged: %w", err)
+		return nil, job.Mistake{Err: fmt.Errorf("it is no file of bookmarks, or damaged: %w", err)}
 	}
 	waiting := file.Children
 	for _, name := range []string{"bookmark_bar", "other", "synced"} {
@@ -184,7 +186,7 @@ func jsonBookmarks(b []byte) (list []Seed, err error) {
 		}
 	}
 	if list == nil {
-		return nil, errors.New("it holds no bookmarks")
+		return nil, noBookmarks()
 	}
 	return list, nil
 }

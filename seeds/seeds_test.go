@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -158,7 +159,6 @@ func TestBadSources(t *testing.T) {
 		"sitemap=" + site + "/rss.xml":   "it is no sitemap",
 		"sitemap=" + site + "/search":    "it is no sitemap",
 		"feed=" + site + "/sitemap.xml":  "it is no feed",
-		"feed=mailto:x":                  "not an http or https address",
 		"bookmarks=" + empty:             "it holds no bookmarks",
 		"bookmarks=" + empty + "/x":      "not a directory",
 		"bookmarks=" + t.TempDir():       "holds no file Bookmarks of Chromium",
@@ -170,11 +170,15 @@ func TestBadSources(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", s, err, want)
 		}
+		if own := strings.HasPrefix(s, "bookmarks="); errors.As(err, new(job.Mistake)) != own {
+			t.Errorf("%s: %v: a mistake of the person's? %v", s, err, !own)
+		}
 		if strings.ContainsAny(strings.Join(notes, ""), "\x1b\n") {
 			t.Errorf("%s: %q", s, notes)
 		}
 	}
 	for s, want := range map[string]string{"": "there is no source", "web=x": "there is no source", "feed=": "written feed=URL", "sitemap": "written sitemap=URL",
+		"feed=mailto:x": "not an http or https address", "feed=foo": "no scheme", "openalex=x": "no scheme", "commoncrawl=a.example@x": "no scheme",
 		"feed=https://ada:pw@a.example/": "a source: an address with a name or a password", "https://ada:pw@a.example/": "a source: an address with a name"} {
 		if _, err := ParseSource(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: %v", s, err)

@@ -32,6 +32,18 @@ func Kinds() []Kind {
 	}
 }
 
+// addressOf is the address that stands behind the name, "" for none.
+func (k Kind) addressOf(where string) string {
+	switch {
+	case strings.HasSuffix(k.Where, "@URL]"):
+		_, address, _ := strings.Cut(where, "@")
+		return address
+	case strings.Trim(k.Where, "[]") == "URL":
+		return where
+	}
+	return ""
+}
+
 // Source is a source of seeds.
 type Source struct {
 	Where string
@@ -62,6 +74,11 @@ func ParseSource(s string) (Source, error) {
 	}
 	if where == "" && !strings.HasPrefix(kinds[i].Where, "[") {
 		return Source{}, fmt.Errorf("the source %s is written %s=%s", name, name, kinds[i].Where)
+	}
+	if address := kinds[i].addressOf(where); address != "" {
+		if _, err := web.Given(address); err != nil {
+			return Source{}, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	return Source{where, kinds[i]}, nil
 }

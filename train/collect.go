@@ -407,7 +407,7 @@ func (c *collector) whyEmpty() string {
 	f := &c.g.Found
 	switch {
 	case f.Named == 0:
-		return fmt.Sprintf("the provider of in-links knows of none to the %d targets; give other targets or another provider", len(c.g.Nodes))
+		return fmt.Sprintf("the provider of in-links knows of none to these targets (%d): give other targets or another provider", len(c.g.Nodes))
 	case f.Refused > 0 && f.NoPage+f.NoLink == 0:
 		return fmt.Sprintf("all %d that were named are on hosts left out or ask not to be kept; choose hosts more widely", f.Refused)
 	}

@@ -104,8 +104,12 @@ func (g *Graph) Doubt() string {
 	if targets >= fewTargets && len(g.Nodes) >= fewPages {
 		return ""
 	}
-	return fmt.Sprintf("%d pages around %d targets are little to learn from: with fewer than %d targets or %d pages a model may well do worse than best-first-both, which needs none. Collect from more targets, or compare the two in a lab",
-		len(g.Nodes), targets, fewTargets, fewPages)
+	around := fmt.Sprintf("%d targets", targets)
+	if targets == 1 {
+		around = "one target"
+	}
+	return fmt.Sprintf("%d pages around %s are little to learn from: with fewer than %d targets or %d pages a model may well do worse than best-first-both, which needs none. Collect from more targets, or compare the two in a lab",
+		len(g.Nodes), around, fewTargets, fewPages)
 }
 
 // StateSizes counts the nodes of each state of a model of k states. [k]

@@ -34,7 +34,7 @@ func PathSettings() []Setting {
 		{Name: "meta", Max: 1, Whole: true, Line: "1 reads the meta description and keywords of a page after its title, before its text"},
 		{Name: "tagged", Default: 1, Max: 1, Whole: true, Line: "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed"},
 		{Name: "gamma", Default: 0.9, Max: 1, Line: "discount of rewards"},
-		{Name: "claims", Default: 1, Max: 1, Whole: true, Line: "1 learns to tell goals by all their words too, with each labelled site left out in turn, for --claims of waggle forage"},
+		{Name: "claims", Default: 1, Max: 1, Whole: true, Line: "1 learns to tell goals by all their words too, with each labelled site left out in turn, for --claim of waggle forage"},
 	}
 }
 

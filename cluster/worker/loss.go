@@ -172,6 +172,9 @@ func (w *Worker) putOver(ctx context.Context, how string) error {
 	return err
 }
 
+// ErrNoWorker is wrapped by the error of Lose where no worker has the name.
+var ErrNoWorker = errors.New("there is no worker")
+
 // find is the worker of a name; one whose folder is lost only where there is no other.
 func find(ctx context.Context, e engine.Engine, name string, lost []Loss) (s Status, err error) {
 	workers, err := Workers(ctx, e)
@@ -195,7 +198,7 @@ func find(ctx context.Context, e engine.Engine, name string, lost []Loss) (s Sta
 	}
 	switch len(found) {
 	case 0:
-		return s, fmt.Errorf("there is no worker %s; there are %s", name, strings.Join(names, ", "))
+		return s, fmt.Errorf("%w %s; there are %s", ErrNoWorker, name, strings.Join(names, ", "))
 	case 1:
 		return found[0], nil
 	}

@@ -63,11 +63,11 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 	}
 	made := !folder.Exists(c.Dir)
 	lock, err := folder.Lock(c.Dir)
+	if errors.Is(err, folder.ErrLocked) {
+		return fmt.Errorf("%s is in use by another waggle", c.Dir)
+	}
 	if err != nil {
-		if errors.Is(err, folder.ErrLocked) {
-			err = fmt.Errorf("%s is in use by another waggle", c.Dir)
-		}
-		return err
+		return unusable(err)
 	}
 	s, end, err := serveFrom(jetstream.ServerOptions{Dir: c.Dir, Listen: c.Listen, Config: c.Config})
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 	}
 	e, err := c.openEngine(ctx, name, as, true, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
 	if errors.Is(err, jetstream.ErrNoCrawl) && crawl != "" {
-		return fmt.Errorf("the engine has no crawl %s: give its name, as in its job file", event.Line(crawl))
+		return exit{exitUsage, fmt.Errorf("the engine has no crawl %s: give its name, as in its job file", event.Line(crawl))}
 	}
 	if err != nil {
 		return err
@@ -192,7 +192,9 @@ func (c *clusterLostCmd) Run(ctx context.Context, std streams) error {
 	var l worker.Loss
 	var over bool
 	if err := c.ask(ctx, std, c.Crawl, "waggle cluster lost", func(e engine.Engine) (err error) {
-		l, over, err = worker.Lose(ctx, e, c.Worker)
+		if l, over, err = worker.Lose(ctx, e, c.Worker); errors.Is(err, worker.ErrNoWorker) {
+			return exit{exitUsage, err}
+		}
 		return err
 	}); err != nil {
 		return err

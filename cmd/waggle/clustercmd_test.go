@@ -49,7 +49,7 @@ func TestAskTheOnlyCrawl(t *testing.T) {
 	if err := asked("bees"); err != nil {
 		t.Errorf("of two, by its name: %v", err)
 	}
-	if err := asked("hornets"); err == nil || !strings.Contains(err.Error(), "has no crawl hornets") {
+	if err := asked("hornets"); err == nil || !strings.Contains(err.Error(), "has no crawl hornets") || exitCodeOf(err) != exitUsage {
 		t.Errorf("by a wrong name: %v", err)
 	}
 }

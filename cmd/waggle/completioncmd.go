@@ -81,7 +81,7 @@ func (c manCmd) Run(parser *kong.Kong, io streams) error {
 	pages := cli.Pages(parser.Model, version)
 	for _, p := range pages {
 		if err := folder.Write(filepath.Join(c.Out, p.Name), []byte(p.Text)); err != nil {
-			return err
+			return unusable(err)
 		}
 	}
 	_, err := fmt.Fprintf(io.out, "%s: %s pages; man waggle shows the first\n", c.Out, terminal.Number(len(pages)))

@@ -34,6 +34,9 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		_, err := collection.Open(c.Again) // says what a recorded web is, and how it is crawled
 		return exit{exitUsage, err}
 	case !base.Begun():
+		if err := base.Usable(); err != nil {
+			return exit{exitUsage, err}
+		}
 		return exit{exitUsage, fmt.Errorf("%s holds no crawl: begin one with -o %s", c.Again, c.Again)}
 	case base.Running():
 		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.Again)

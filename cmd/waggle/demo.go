@@ -20,7 +20,7 @@ import (
 // demoCmd is `waggle demo`.
 type demoCmd struct {
 	Web   string `default:"go" enum:"go,debian" help:"The site: go (the Go documentation on this machine) or debian (manuals of Debian packages, many hosts; needs apt-get)."`
-	Pages int    `short:"n" default:"120" placeholder:"N" help:"Pages each crawl may fetch."`
+	Pages int    `short:"n" default:"120" placeholder:"N" help:"Pages each crawl may fetch (default ${default})."`
 	Out   string `short:"o" placeholder:"DIR" help:"Folder for both collections (default: a new temporary one)."`
 }
 

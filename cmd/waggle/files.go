@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/event"
@@ -64,6 +65,9 @@ func isPlot(name string) error {
 // takeResults takes a folder of results for this run: two that wrote to it would
 // lose results of each other.
 func takeResults(dir string) (io.Closer, error) {
+	if err := forResults(dir); err != nil {
+		return nil, err
+	}
 	lock, err := folder.Lock(dir)
 	switch {
 	case errors.Is(err, folder.ErrLocked):
@@ -72,6 +76,21 @@ func takeResults(dir string) (io.Closer, error) {
 		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", dir, err)}
 	}
 	return lock, nil
+}
+
+// forResults refuses the folder of a crawl and a recorded web as a place of results: the files of both would be
+// mixed, and some have one name.
+func forResults(dir string) error {
+	what := ""
+	switch {
+	case collection.At(dir).Begun():
+		what = "a crawl"
+	case folder.Exists(filepath.Join(dir, "web.yaml")):
+		what = "a recorded web"
+	default:
+		return nil
+	}
+	return exit{exitUsage, fmt.Errorf("%s holds %s: choose another folder", dir, what)}
 }
 
 // takePool takes the folder of a pool for adding labels to it.

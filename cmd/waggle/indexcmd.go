@@ -45,6 +45,9 @@ func (c *indexCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 		return exit{exitUsage, err}
 	}
 	dir := cmp.Or(c.Index, index.Dir(col))
+	if err := forResults(dir); err != nil {
+		return err
+	}
 	if c.Anew && folder.Exists(dir) {
 		if err := index.Remove(dir); err != nil {
 			return exit{exitUsage, err}
@@ -55,7 +58,7 @@ func (c *indexCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	switch {
 	case errors.Is(err, index.ErrBusy):
 		return exit{exitUsage, fmt.Errorf("%w: wait for it to end", err)}
-	case (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) && c.Index == "":
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS):
 		return exit{exitUsage, fmt.Errorf("%w: put it elsewhere with --index FOLDER", err)}
 	case err != nil:
 		return err

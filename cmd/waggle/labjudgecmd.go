@@ -38,6 +38,9 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 	if c.Pages < 1 {
 		return exit{exitUsage, fmt.Errorf("--pages=%d: give 1 or more", c.Pages)}
 	}
+	if err := forResults(c.Out); err != nil {
+		return err
+	}
 	labels, err := judgelab.OpenLabels(c.Pool, c.Labels, c.Examples)
 	if err != nil {
 		return exit{exitUsage, err}

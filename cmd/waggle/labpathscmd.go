@@ -68,6 +68,9 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 		t := &pathlab.Trial{
 			Web: w, Pages: pages, Topics: c.Topics, Repeats: c.Repeats, Goals: c.Goals, Wrong: c.Wrong, TestGoals: 14, TestWrong: 9, Budget: c.Pages, Seed: c.Seed,
 		}
+		if err := t.Check(c.Tokens); err != nil {
+			return exit{exitUsage, err}
+		}
 		if err := t.Report(ctx, &b, c.Tokens, tell); err != nil {
 			return err
 		}

@@ -69,6 +69,9 @@ written with a place for each sentence; fill it in before you read the first pag
 
 // Run draws.
 func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
+	if err := forResults(c.Out); err != nil {
+		return err
+	}
 	if folder.Exists(filepath.Join(c.Out, "pool.yaml")) && !c.Force {
 		return exit{exitUsage, fmt.Errorf("%s holds a pool already: choose another folder, or replace it with --force", c.Out)}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
@@ -150,7 +151,9 @@ func (c *commands) addFlags(top string) {
 	add("topic", &c.Topic.Train.Flags, "", proxied...)
 	add("train", &c.Train.Collect.Flags, "", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
 	add("train", &c.Train.Model.Flags, "paths", live...)
-	add("seeds", &c.Seeds.Flags, "", seedsSettings()...)
+	if top == "" || top == "seeds" {
+		c.Seeds.Flags = seedsFlags(settings)
+	}
 	add("forage", &c.Forage.Flags, "", live...)
 	add("teach", &c.Teach.Show.Flags, "", live...)
 }
@@ -354,7 +357,7 @@ func exitCodeOf(err error) int {
 		return exitDone
 	case errors.As(err, &e):
 		return e.code
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong), errors.Is(err, collection.ErrUnwritable):
 		return exitUsage
 	}
 	return exitFailed

@@ -95,6 +95,9 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 			return exit{exitUsage, fmt.Errorf("--fields: %w", err)}
 		}
 	}
+	if strings.HasPrefix(strings.ToLower(c.Public), "http://") {
+		return exit{exitUsage, fmt.Errorf("--public %s: without TLS the key could be read on its way: give an https address", c.Public)}
+	}
 	known, err := c.labCurves()
 	if err != nil {
 		return exit{exitUsage, fmt.Errorf("--lab: %w", err)}

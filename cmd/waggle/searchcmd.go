@@ -95,7 +95,7 @@ func (c *searchCmd) Run(ctx context.Context, std streams) error {
 // query is what the flags ask for.
 func (c *searchCmd) query() (q index.Query, err error) {
 	q = index.Query{
-		Text: strings.Join(c.Words, " "), MinRelevance: c.Relevance, MaxRelevance: c.Most, Hosts: c.Host, Languages: c.Language, Types: c.Type,
+		Text: strings.Join(c.Words, " "), MinRelevance: c.Relevance, MaxRelevance: c.Most, Types: c.Type,
 		Verdict: index.Verdict(c.Verdict), Sort: index.Sort(c.Sort), Fold: !c.Copies && c.CopiesOf == "", From: c.From, Size: c.Number,
 	}
 	if c.Verdict == "all" {
@@ -112,11 +112,47 @@ func (c *searchCmd) query() (q index.Query, err error) {
 			return q, err
 		}
 	}
+	if q.Hosts, err = hostsGiven(c.Host); err != nil {
+		return q, err
+	}
+	for _, l := range c.Language {
+		code, _, _ := strings.Cut(l, "-") // pages have no more of de-AT
+		if len(code) < 2 || len(code) > 3 {
+			return q, fmt.Errorf("--language %q: give the code of a language, such as en", l)
+		}
+		q.Languages = append(q.Languages, code)
+	}
+	for _, t := range c.Type {
+		if !strings.Contains(t, "/") {
+			return q, fmt.Errorf("--type %q: give a type such as text/html, or text/ for all of text", t)
+		}
+	}
+	if c.Most != nil && *c.Most < c.Relevance {
+		return q, fmt.Errorf("--relevance %v --relevance-max %v: no page is between them", c.Relevance, *c.Most)
+	}
 	if q.Since, err = index.ParseTime(c.Since, 0); err != nil {
 		return q, fmt.Errorf("--since %w", err)
 	}
 	if q.Until, err = index.ParseTime(c.Until, 24*time.Hour-time.Microsecond); err != nil {
 		return q, fmt.Errorf("--until %w", err)
 	}
+	if !q.Until.IsZero() && q.Until.Before(q.Since) {
+		return q, fmt.Errorf("--since %s --until %s: no page is between them", c.Since, c.Until)
+	}
 	return q, nil
+}
+
+// hostsGiven are the hosts that a person named, by a name or by an address of theirs.
+func hostsGiven(names []string) (out []string, err error) {
+	for _, name := range names {
+		u, err := web.Given(name)
+		if err != nil {
+			u, err = web.Given("https://" + name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--host %q: give the name of a host, such as example.org", name)
+		}
+		out = append(out, string(u.Host()))
+	}
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/seeds"
 )
@@ -33,6 +35,23 @@ type seedsCmd struct {
 func seedsSettings() []string {
 	return []string{"topic.description", "topic.keywords", "topic.examples", "topic.negatives", "judge.name", "judge.threshold",
 		"contact", "politeness.delay", "fetch.secrets", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
+}
+
+// seedsFlags are the flags of seedsSettings. Of the judges they name those that need a topic alone: there is no
+// flag for what the others need.
+func seedsFlags(settings []job.Setting) cli.Flags {
+	settings = slices.Clone(settings)
+	for i, s := range settings {
+		if s.Path == "judge.name" {
+			settings[i].Choices = nil
+			for _, d := range judge.Descriptions() {
+				if judge.Topical(d) {
+					settings[i].Choices = append(settings[i].Choices, d.Name)
+				}
+			}
+		}
+	}
+	return cli.FlagsOf(settings, "", seedsSettings()...)
 }
 
 // Help lists the kinds of sources.

@@ -232,7 +232,6 @@ func (c *shipFetchCmd) Run(ctx context.Context, std streams, docs parse.Document
 		}
 	}()
 	meter := terminal.NewMeter(std.err)
-	meter.Quiet()
 	err = s.Fetch(ctx, w.ArchiveDir(), w.ShippedSetup(), w.Free, func(done, total int64) { meter.Show(int(done), int(total), "fetched") })
 	meter.End()
 	const stopped = "stopped before its end; run the same command again"

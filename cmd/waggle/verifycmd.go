@@ -139,6 +139,5 @@ func crawlIn(dir string) (collection.Collection, error) {
 
 // progressOn shows how far a verification or repair is.
 func progressOn(m *terminal.Meter) collection.Progress {
-	m.Quiet()
 	return func(of string, done, total int64) { m.Show(int(done), int(total), of) }
 }

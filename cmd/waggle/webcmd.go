@@ -139,8 +139,8 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	})
 	meter.End()
 	switch {
-	case errors.Is(err, fs.ErrExist) && !c.Force:
-		return exit{exitUsage, fmt.Errorf("%w: choose another folder, or replace the recorded web in it with --force", err)}
+	case errors.Is(err, fs.ErrExist):
+		return exit{exitUsage, err}
 	case err != nil:
 		return stoppedOr(ctx, err, "stopped; nothing was left behind")
 	}
@@ -222,14 +222,14 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, fmt.Errorf("%w: choose another --listen HOST:PORT", err)}
 	}
-	fmt.Fprintf(io.out, `Serving %s (%s pages) as a proxy on http://%s
+	fmt.Fprintf(io.out, `Serving %s (%s) as a proxy on http://%s
 
   waggle web job %[6]s TOPIC --proxy http://%[3]s >JOB.yaml
   %[4]s
   curl http://%[3]s%[5]s >ca.pem; curl --proxy http://%[3]s --cacert ca.pem URL
 
 Ctrl-C ends it.
-`, event.Line(w.Name), terminal.Number(w.Len()), l.Addr(), crawlThrough(l.Addr()), corpus.CertificatePath, event.Line(c.Web))
+`, event.Line(w.Name), terminal.Count(w.Count().Pages, "page"), l.Addr(), crawlThrough(l.Addr()), corpus.CertificatePath, event.Line(c.Web))
 	err = s.Serve(ctx, l)
 	t := s.Stats()
 	fmt.Fprintf(io.out, "%s requests: %s answered, %s not recorded, %s limited, %s failed on purpose; %s\n",
@@ -267,10 +267,15 @@ func (c *webJobCmd) Run(io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	if c.Far && len(t.SeedsFar) == 0 {
+		return exit{exitUsage, fmt.Errorf("--far: the topic %s has no seeds so far away, which waggle web info %s counts: leave --far out", event.Line(t.Name), event.Line(c.Web))}
+	}
 	j := job.Recorded(t, c.Far, c.Pages)
 	j.Fetch.Through = c.Proxy
 	if err := j.Check(); err != nil {
-		return exit{exitUsage, cli.Placed(err)}
+		return exit{exitUsage, cli.PlacedBy(err, func(path string) string {
+			return map[string]string{"fetch.through": "--proxy", "budget.pages": "--pages"}[path]
+		})}
 	}
 	b, err := j.YAML()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Meter shows how far a long work is, in place on a terminal and now and then
-// elsewhere.
+// elsewhere. A work that ends soon says nothing: its only line would tell of its beginning.
 type Meter struct {
 	out   *os.File
 	live  bool
@@ -24,7 +24,8 @@ type Meter struct {
 
 // NewMeter makes a meter of a work that begins now.
 func NewMeter(out *os.File) *Meter {
-	return &Meter{out: out, live: term.IsTerminal(int(out.Fd())), began: time.Now()}
+	now := time.Now()
+	return &Meter{out: out, live: term.IsTerminal(int(out.Fd())), began: now, shown: now}
 }
 
 // Show tells that done of a total (0 = unknown) are done, and what is being done;
@@ -79,6 +80,3 @@ func (m *Meter) End() {
 		fmt.Fprintf(m.out, "\r%s\r", Pad("", m.wide))
 	}
 }
-
-// Quiet makes a work that ends within a few seconds say nothing.
-func (m *Meter) Quiet() { m.shown = m.began }

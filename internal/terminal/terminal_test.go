@@ -2,6 +2,8 @@ package terminal
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -47,6 +49,21 @@ func TestMeter(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("on a terminal %v:\n%q\nwant\n%q", live, got, want)
 		}
+	}
+}
+
+// A work that ends at once leaves no line of its beginning in a file.
+func TestMeterOfShortWork(t *testing.T) {
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	m := NewMeter(out)
+	m.Show(50, 3401, "parsing")
+	m.End()
+	if info, err := out.Stat(); err != nil || info.Size() > 0 {
+		t.Errorf("it said %d bytes, %v", info.Size(), err)
 	}
 }
 

@@ -133,13 +133,13 @@ func (v *plainView) pause(a event.Act) {
 
 func (v *plainView) line() string {
 	s := &v.state
-	line := fmt.Sprintf("%8s  %s  %s relevant  harvest %s, last %d %s", terminal.Span(s.Elapsed(s.Last)), terminal.Count(s.Pages, "page"),
-		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
+	line := fmt.Sprintf("%8s  %s  %s relevant  harvest %s, %s %s", terminal.Span(s.Elapsed(s.Last)), terminal.Count(s.Pages, "page"),
+		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), recent(&s.Summary), terminal.Percent(s.RecentHarvest()))
 	if d := s.Last.Sub(v.shown); d > 0 && s.Pages > v.pages {
 		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())
 	}
 	if f := s.Frontier; f.Hosts > 0 {
-		line += fmt.Sprintf("  frontier %s  hosts %d ready%s, %d waiting%s", terminal.Number(f.Queued), f.Ready, better(s.Waits, f), f.Waiting-f.Down, down(f))
+		line += fmt.Sprintf("  frontier %s  hosts %d ready%s, %d waiting%s", terminal.Number(s.queued()), f.Ready, better(s.Waits, f), f.Waiting-f.Down, down(f))
 		if f.Leased > 0 && f.Ready == 0 && f.Waiting == 0 {
 			// A reader of documents, or a browser, that begins takes a while.
 			line += fmt.Sprintf(", %s being fetched, read or rendered", terminal.Count(f.Leased, "page"))

@@ -185,6 +185,14 @@ func (t *trend) spark() string {
 	return b.String()
 }
 
+// queued is how many links wait. Once the crawl has ended, those that were in flight are among them.
+func (s *viewState) queued() int {
+	if s.How != "" {
+		return s.Frontier.Queued + s.Frontier.Leased
+	}
+	return s.Frontier.Queued
+}
+
 // left guesses the time until the budget is spent; ok is false without a
 // budget or without a speed.
 func (s *viewState) left(now time.Time, rate float64) (d time.Duration, ok bool) {
@@ -362,13 +370,15 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 	}
 	add(label("relevant", n), part{text: terminal.Number(s.Relevant), sgr: "32", cut: true},
 		part{text: "   harvest " + terminal.Percent(s.Harvest())},
-		part{text: "   last " + terminal.Number(event.Window) + " " + terminal.Percent(s.RecentHarvest())},
+		part{text: "   " + recent(&s.Summary) + " " + terminal.Percent(s.RecentHarvest())},
 		part{text: "   " + s.trend.spark(), sgr: "32"},
 		part{text: forecast(s.Forecast)})
-	add(label("speed", n), part{text: terminal.Speed(rate), cut: true},
-		part{text: "   " + terminal.Size(s.Bytes)},
-		part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})
-	add(label("frontier", n), part{text: terminal.Count(s.Frontier.Queued, "link"), cut: true},
+	speed := []part{label("speed", n), {text: terminal.Speed(rate), cut: true}, {text: "   " + terminal.Size(s.Bytes)}}
+	if s.How == "" {
+		speed = append(speed, part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})
+	}
+	add(speed...)
+	add(label("frontier", n), part{text: terminal.Count(s.queued(), "link"), cut: true},
 		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits, s.Frontier)},
 		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})

@@ -15,6 +15,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// recent names the pages of Summary.RecentHarvest.
+func recent(s *event.Summary) string {
+	return fmt.Sprintf("last %d", min(event.Window, s.Pages))
+}
+
 // WriteSummary writes the report at the end of a crawl; goesOn is as for New.
 func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 	out := bufio.NewWriter(w)
@@ -43,7 +48,7 @@ func WriteSummary(w io.Writer, s *event.Summary, goesOn string) error {
 		line("rendered", "%s%s", terminal.Number(s.Rendered), of(s.RenderEnded))
 	}
 	line("relevant", "%s", terminal.Number(s.Relevant))
-	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
+	line("harvest", "%s   %s: %s", terminal.Percent(s.Harvest()), recent(s), terminal.Percent(s.RecentHarvest()))
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
 		low, high := f.Interval(event.GainPages)
 		by := ""

@@ -7,6 +7,7 @@ package pathlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -51,6 +52,24 @@ type fold struct {
 	start        web.URL
 	truth        map[web.URL]bool // of the site
 	shown, other []paths.Path
+}
+
+// Check finds what keeps the trial, with these numbers of words read of a page, from being made.
+func (t *Trial) Check(tokens []int) error {
+	if t.Repeats < 1 || t.Goals < 1 || t.Wrong < 0 || t.Budget < 1 {
+		return errors.New("at least one draw, one goal that teaches and one page of a site, and no fewer than 0 wrong turns")
+	}
+	for _, n := range tokens {
+		if err := train.CheckPathOptions(train.FitOptions{Set: map[string]float64{"page-tokens": float64(n)}}); err != nil {
+			return err
+		}
+	}
+	for _, name := range t.Topics {
+		if _, err := t.Web.Topic(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // open reads what is needed of the record.

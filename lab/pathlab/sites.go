@@ -504,8 +504,8 @@ func (t *Sites) Check() error {
 	if len(t.Budgets) == 0 || t.Budgets[0] < 1 || !slices.IsSorted(t.Budgets) {
 		return errors.New("budgets are pages of a site, ascending and above 0")
 	}
-	if t.Draws < 1 || t.Teach < 1 || t.Goals < t.Teach {
-		return errors.New("at least one draw, one site that teaches and a goal of each")
+	if t.Draws < 1 || t.Teach < 1 || t.Goals < t.Teach || t.Wrong < 0 {
+		return errors.New("at least one draw, one site that teaches and a goal of each, and no fewer than 0 wrong turns")
 	}
 	for _, s := range t.Sites {
 		if !t.Pages.Has(s.Start) {

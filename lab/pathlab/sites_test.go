@@ -110,6 +110,11 @@ func TestSites(t *testing.T) {
 	if err := trial.Check(); err != nil {
 		t.Fatal(err)
 	}
+	trial.Wrong = -1
+	if trial.Check() == nil {
+		t.Error("-1 wrong turns are taken")
+	}
+	trial.Wrong = 2
 	lessons, err := trial.lessons(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -278,8 +278,13 @@ func (c *Collection) Check() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if len(entries) > 0 && !folder.Exists(filepath.Join(c.Out, "lock")) {
-		return fmt.Errorf("%s holds other files (%s): choose a new folder", c.Out, entries[0].Name())
+	if folder.Exists(c.settingsPath()) {
+		return nil
+	}
+	for _, e := range entries {
+		if !slices.Contains([]string{"lock", "record", "collect.json.new"}, e.Name()) { // what is there before the settings are
+			return fmt.Errorf("%s holds other files (%s): choose a new folder", c.Out, e.Name())
+		}
 	}
 	return nil
 }

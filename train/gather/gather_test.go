@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,6 +76,20 @@ func TestTrainCollectFromAWiki(t *testing.T) {
 	again, err := train.Load(t.Context(), dir, func(canon web.Canon) train.Parser { return parse.New(parse.Options{Canon: canon}) })
 	if err != nil || len(again.Edges) != 3 {
 		t.Errorf("read again: %+v, %v", again, err)
+	}
+}
+
+// A folder with a lock and other files, as that of a crawl, is not taken for one of a collection that goes on.
+func TestFolderOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	c := Collection{Out: dir, MediaWiki: "https://a.example/w/api.php", Layers: 5, LayerNodes: 600, Similar: 2}
+	for _, x := range []struct{ file, want string }{{"lock", ""}, {"job.yaml", "holds other files (job.yaml)"}, {"collect.json", ""}} {
+		if err := os.WriteFile(filepath.Join(dir, x.file), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(); (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("with %s: %v", x.file, err)
+		}
 	}
 }
 
