@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -173,14 +174,14 @@ func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, 
 		if err != nil {
 			return err
 		}
-		// What is scored anew after this page is scored on other cores while it is settled: nothing
+		// What is scored anew after this page is scored on other cores while it is written: nothing
 		// of that changes a score.
 		join, early := func() {}, d.step.count.Sweeping && !d.movesBehind()
 		if early {
-			join = d.prescore()
+			join = sync.OnceFunc(d.prescore())
 		}
-		err = d.settle(ctx, now, a.Record, out)
-		join()
+		err = d.settleBeside(ctx, now, a.Record, out, join)
+		join() // also after an error
 		if err != nil {
 			return err
 		}
