@@ -18,7 +18,7 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 	d.waits = false
 	defer d.tellPeers(now, false)
 	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight-d.others.InFlight)
-	if n <= 0 {
+	if n <= 0 || d.gainLow() {
 		return nil, nil
 	}
 	held := d.held
@@ -201,7 +201,7 @@ func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, 
 // idle resolves what was set aside when nothing else is to be done, and finds a crawl
 // that hangs. again tells that something has changed.
 func (d *driver) idle(ctx context.Context, now time.Time) (again bool, err error) {
-	if d.inFlight+d.others.InFlight > 0 || d.Control.Paused() {
+	if d.inFlight > 0 || d.Control.Paused() {
 		d.stuck = time.Time{}
 		return false, nil
 	}
@@ -226,11 +226,12 @@ const (
 )
 
 // checkHang fails when nothing is under way and nothing will ever be: links wait, and the
-// frontier names no moment at which it gives one out, or gives none at that moment.
+// frontier names no moment at which it gives one out, or gives none at that moment. What other
+// workers fetch may take what is left of the budget, and bring links.
 func (d *driver) checkHang(now, at time.Time) error {
 	s := d.Frontier.Stats(now)
 	switch {
-	case s.Queued+s.Leased == 0 || s.Queued == s.Held && s.Leased == 0 || at.After(now):
+	case s.Queued+s.Leased == 0 || s.Queued == s.Held && s.Leased == 0 || at.After(now), d.others.InFlight > 0, d.gainLow():
 		d.stuck = time.Time{}
 	case d.stuck.IsZero():
 		d.stuck, d.rounds = now, 0
@@ -252,6 +253,9 @@ func (d *driver) checkHang(now, at time.Time) error {
 // nextDue is the earliest moment at which something may be given out without an
 // arrival before it; ok is false when there is none.
 func (d *driver) nextDue() (at time.Time, ok bool) {
+	if d.gainLow() {
+		return time.Time{}, false
+	}
 	if at, ok := d.step.net.due(); ok {
 		return at, true
 	}

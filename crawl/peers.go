@@ -462,7 +462,7 @@ func (d *driver) tellPeers(now time.Time, last bool) {
 	d.Peers.Tell(now, last, func() Standing {
 		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.betterPages, Labels: slices.Clone(d.labels)}
 		s.Held = d.Frontier.Stats(now).Held
-		if room := d.step.Room(); room > 0 {
+		if room := d.step.Room(); room > 0 && !d.gainLow() {
 			s.Waiting = d.ranking.Waiting(room)
 		}
 		return s

@@ -530,10 +530,16 @@ func (d *driver) stats(now time.Time) web.FrontierStats {
 // when the budget is spent.
 func (d *driver) over(now time.Time) (event.Ending, bool) {
 	how, over := d.step.Ended(now, d.Frontier.Stats(now))
-	if over && how != event.BudgetSpent && d.Peers != nil && !d.Peers.Idle() {
+	if over && how != event.BudgetSpent && d.Peers != nil && (d.inFlight > 0 || !d.Peers.Idle()) {
 		return "", false
 	}
 	return how, over
+}
+
+// gainLow tells whether one of several workers gives out no link, as its next pages promise too
+// little: it ends once the others have nothing to do either.
+func (d *driver) gainLow() bool {
+	return d.Peers != nil && d.step.count.Forecast.Enough(d.step.policy.UntilGain)
 }
 
 // errHalfway is of a turn that archive and log hold and the frontier does not: nothing more
