@@ -147,6 +147,9 @@ func (s *Step) prepareLeases(now time.Time, leased []web.Lease, others bool) (go
 func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	now := d.Clock.Now()
 	d.stuck = time.Time{}
+	if err := d.judgeByNewKeywords(ctx, &a); err != nil {
+		return err
+	}
 	if d.better[a.Lease.URL] {
 		delete(d.better, a.Lease.URL)
 		if a.Page != nil {

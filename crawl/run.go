@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl/bigmap"
@@ -150,8 +151,9 @@ type driver struct {
 	rounds     int              // since then
 	entered    int              // of step.moved: those whose pages of Again.Due are in the frontier
 	dueOf      map[string][]int // places in Again.Due, by Scope.home, of those not in it yet; nil before the first move
-	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
+	// Of what was fetched before the keywords changed; nil = nothing is judged anew. How often they changed, from 1 on.
 	renewing *renewal
+	wording  atomic.Int64
 	// Of other workers: the sum of their standings, and its version; and how many pages came
 	// by links of this worker that were among the best.
 	others        Standing
@@ -179,6 +181,7 @@ func (c *Crawl) newDriver() *driver {
 		own.Workers = 32
 	}
 	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge), better: make(map[web.URL]bool)}
+	d.wording.Store(1)
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}

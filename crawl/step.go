@@ -110,6 +110,7 @@ type Arrival struct {
 	Record []byte
 
 	sketch    *nearcopy.Sketch // of a page that may be a near-copy
+	wording   int64            // driver.wording before it was judged; 0 = it was judged just now
 	rendered  renderOutcome
 	certainty certainty // of a failure
 }
