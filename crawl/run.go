@@ -281,9 +281,8 @@ func (d *driver) end(how event.Ending) error {
 	if err == nil {
 		err = d.say(append(d.step.conclude(now), last)...)
 	}
-	if err == nil && d.mark != nil {
-		// No turn follows that would carry the mark of these last words.
-		_, err = d.commit(context.Background(), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
+	if err == nil {
+		err = d.storeEnd()
 	}
 	return cmp.Or(err, d.sync()) // what was written before an error is safe all the same
 }

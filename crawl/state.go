@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,6 +127,33 @@ func (s *Step) store(t *web.Turn) {
 		s.storeScorer(t, b, anew)
 	}
 	s.storeJudge(t)
+}
+
+// storeEnd stores what no turn follows to carry: the mark of the last words, and the time since the last
+// turn. All else is as that turn left it: a page that was broken off may have been counted in part.
+func (d *driver) storeEnd() error {
+	ctx, turn := context.Background(), web.Turn{State: make(map[string][]byte)}
+	if d.mark != nil {
+		turn.State[StateEvents] = d.mark
+	}
+	b, err := d.Frontier.State(ctx, stateCrawl)
+	if err != nil {
+		return ofFrontier(err)
+	}
+	if b != nil {
+		var p progress
+		if err := json.Unmarshal(b, &p); err != nil {
+			return fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
+		}
+		if p.Spent < d.step.count.Spent {
+			p.Spent = d.step.count.Spent
+			turn.State[stateCrawl], err = json.Marshal(p)
+		}
+	}
+	if err == nil && len(turn.State) > 0 {
+		_, err = d.commit(ctx, turn)
+	}
+	return err
 }
 
 // statePart is the size of the parts in which a scorer's state is stored, of all
