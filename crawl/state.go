@@ -30,11 +30,12 @@ type progress struct {
 	// the folder is of an older version.
 	Last int64 `json:"last_ns,omitempty"`
 	// While all that waits is being scored anew: the place in the frontier that
-	// this has come to, nil for its beginning. Due where it is to begin again, and
-	// Began is how many pages there were when it began the last time.
+	// this has come to, nil for its beginning. Due where it is to begin again, Again where
+	// it is to do so at once, and Began is how many pages there were when it began the last time.
 	Sweeping   bool   `json:"sweeping,omitempty"`
 	Sweep      []byte `json:"sweep,omitempty"`
 	SweepDue   bool   `json:"sweep_due,omitempty"`
+	SweepAgain bool   `json:"sweep_again,omitempty"`
 	SweepBegan int    `json:"sweep_began,omitempty"`
 	// Renders are what rendering pages has brought, of all hosts.
 	Renders [web.RenderKinds]web.Renders `json:"renders,omitzero"`
