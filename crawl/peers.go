@@ -469,6 +469,12 @@ func (d *driver) tellPeers(now time.Time, last bool) {
 	})
 }
 
+// gainLow tells whether one of several workers gives out no link, as its next pages promise too
+// little: it ends once the others have nothing to do either.
+func (d *driver) gainLow() bool {
+	return d.Peers != nil && d.step.count.Forecast.Enough(d.step.policy.UntilGain)
+}
+
 // Recount is what a crawl stores of its progress, brought up to events of its log that its
 // last turn does not know of. state returns what was stored under a name. The result is for
 // a turn.

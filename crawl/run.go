@@ -465,19 +465,25 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 		if d.Peers != nil {
 			mail = d.Peers.Arrived()
 		}
-		fire, stop := d.Clock.NewTimer(d.maxWait(now))
+		wait := d.maxWait(now)
+		due := d.Clock.Now().Add(wait)
+		fire, stop := d.Clock.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			stop()
 			return event.Stopped, nil
 		case <-fire:
+			d.noteStop(due)
 		case <-mail:
+			d.noteStop(due)
 		case e := <-d.News:
+			d.noteStop(due)
 			if err := d.say(e); err != nil {
 				stop()
 				return d.stopOrError(ctx, err)
 			}
 		case a := <-arrivals:
+			d.noteStop(due)
 			d.inFlight--
 			if a.err != nil {
 				stop()
@@ -536,12 +542,6 @@ func (d *driver) over(now time.Time) (event.Ending, bool) {
 		return "", false
 	}
 	return how, over
-}
-
-// gainLow tells whether one of several workers gives out no link, as its next pages promise too
-// little: it ends once the others have nothing to do either.
-func (d *driver) gainLow() bool {
-	return d.Peers != nil && d.step.count.Forecast.Enough(d.step.policy.UntilGain)
 }
 
 // errHalfway is of a turn that archive and log hold and the frontier does not: nothing more
