@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -269,12 +270,12 @@ func (c Collection) known() int {
 }
 
 // Look finds pages in the archive, while the crawl runs as well: those with status 200
-// whose body can be parsed.
+// whose body can be parsed. One whose record is damaged is none, as in Readable.
 func (c Collection) Look(p crawl.Parser) crawl.Look {
 	f := c.Finder()
 	return func(ctx context.Context, u web.URL) (*web.Page, error) {
 		r, err := f.Response(ctx, u)
-		if errors.Is(err, ErrAbsent) || err == nil && r.Status != 200 {
+		if errors.Is(err, ErrAbsent) || errors.As(err, new(*store.Damage)) || err == nil && r.Status != 200 {
 			return nil, nil
 		}
 		if err != nil {

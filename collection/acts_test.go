@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -200,5 +202,43 @@ func TestActsWhereTheCrawlIsFull(t *testing.T) {
 	}
 	if _, err := w.Act(event.Act{Do: event.Continue}); err == nil || !strings.Contains(err.Error(), "takes no more") {
 		t.Errorf("told all the same: %v", err)
+	}
+}
+
+// A page whose record is damaged is not found, and those beside it are.
+func TestLookAtADamagedRecord(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, 0, StoreOptions{})
+	look := At(dir).Look(parse.New(parse.Options{}))
+	finds := func(path string) bool {
+		t.Helper()
+		p, err := look(t.Context(), address(path))
+		if err != nil {
+			t.Error(err)
+		}
+		return p != nil
+	}
+	if !finds("dance.html") || !finds("wheels.html") {
+		t.Fatal("the pages are not found")
+	}
+	files, err := At(dir).ArchiveFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range store.Index(files...) {
+		if err != nil || e.Type != "response" || e.Target != address("dance.html").String() {
+			continue
+		}
+		b, err := os.ReadFile(e.File)
+		if err == nil {
+			b[e.Offset+e.Length/2] ^= 0xff
+			err = os.WriteFile(e.File, b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if finds("dance.html") || !finds("wheels.html") {
+		t.Error("the damaged page is found, or the other one is not")
 	}
 }

@@ -461,6 +461,10 @@ func (d *driver) rescore(ctx context.Context, now time.Time) error {
 		score = d.step.Rerank
 	}
 	if d.Frontier.Stats(now).Queued > rescoredAtOnce && d.Scorer.Rescores() {
+		if d.step.count.Sweeping { // what is far off has its turn too
+			d.step.count.SweepAgain = true
+			return nil
+		}
 		d.step.count.SweepDue, d.step.count.Sweeping, d.step.count.Sweep = false, true, nil
 		return d.sweep(ctx, now, false)
 	}

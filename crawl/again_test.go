@@ -172,8 +172,14 @@ func (w movedSite) Fetch(ctx context.Context, u web.URL) (*web.Response, error) 
 }
 
 // Pages of earlier rounds that are in the scope only by where a seed redirects to are asked for,
-// once each.
+// once each, also where the seed is a known page itself.
 func TestDueWhereASeedMoved(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		testDueWhereASeedMoved(t, known)
+	}
+}
+
+func testDueWhereASeedMoved(t *testing.T, known bool) {
 	seed, err := web.Parse("http://bees.test/")
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +193,9 @@ func TestDueWhereASeedMoved(t *testing.T) {
 		}
 		pages.texts[u.String()] = fmt.Sprintf("<title>Page %d</title><p>No page links to number %d.", i, i)
 		due = append(due, crawl.Known{Candidate: web.Candidate{URL: u, Priority: .5}})
+	}
+	if known {
+		due = append(due, crawl.Known{Candidate: web.Candidate{URL: seed, Priority: .5}})
 	}
 	scorer, err := score.New("breadth-first", score.Options{})
 	if err != nil {
@@ -202,20 +211,22 @@ func TestDueWhereASeedMoved(t *testing.T) {
 				fetched = append(fetched, e.URL.String())
 			case event.Seeded:
 				for _, f := range e.Queued {
-					queued = append(queued, f.URL.String())
+					if !f.Raised {
+						queued = append(queued, f.URL.String())
+					}
 				}
 			}
 		},
 	}
 	how, err := c.Run(t.Context())
 	if err != nil || how != event.FrontierEmpty {
-		t.Fatalf("%s, %v", how, err)
+		t.Fatalf("known: %t: %s, %v", known, how, err)
 	}
 	slices.Sort(fetched)
 	if want := []string{"http://www.bees.test/", "http://www.bees.test/1", "http://www.bees.test/2"}; !slices.Equal(fetched, want) {
-		t.Errorf("fetched %v", fetched)
+		t.Errorf("known: %t: fetched %v", known, fetched)
 	}
 	if want := []string{"http://bees.test/", "http://www.bees.test/1", "http://www.bees.test/2"}; !slices.Equal(queued, want) {
-		t.Errorf("queued %v", queued)
+		t.Errorf("known: %t: queued %v", known, queued)
 	}
 }

@@ -101,15 +101,11 @@ func (d *driver) forget(ctx context.Context, left map[web.URL]bool) error {
 
 // recheck has the waiting links leave that the crawl would not take in now.
 func (d *driver) recheck(ctx context.Context, now time.Time) error {
-	seeds := make(map[web.URL]bool, len(d.Seeds))
-	for _, u := range d.Seeds {
-		seeds[u] = true
-	}
 	for from, again := []byte(nil), true; again; again = from != nil {
 		left := map[web.Reason][]web.Candidate{}
 		var err error
 		from, err = d.Frontier.Rescore(ctx, from, sweepSlice, func(c *web.Candidate) float64 {
-			if why := d.step.outside(c, seeds); why != "" {
+			if why := d.step.outside(c); why != "" {
 				link := web.Candidate{URL: c.URL, Priority: c.Priority}
 				if why == web.ReasonMuted { // it is kept, and what c carries is the frontier's
 					link = *c
@@ -154,9 +150,9 @@ func (d *driver) muteAgain(ctx context.Context, now time.Time, links []web.Candi
 }
 
 // outside says why a link that waits may not stay, "" if it may.
-func (s *Step) outside(c *web.Candidate, seeds map[web.URL]bool) web.Reason {
+func (s *Step) outside(c *web.Candidate) web.Reason {
 	switch {
-	case c.Kind == web.LinkSeed && !seeds[c.URL]:
+	case c.Kind == web.LinkSeed && !s.seeds[c.URL]:
 		return web.ReasonScope
 	case c.Depth > s.policy.MaxDepth:
 		return web.ReasonDepth

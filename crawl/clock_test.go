@@ -101,3 +101,19 @@ func TestTimeBetweenRuns(t *testing.T) {
 	}
 	v.whole(1, 5)
 }
+
+// The time that a crawl waits after its last page counts against its budget when it goes on.
+func TestTimeAfterTheLastPage(t *testing.T) {
+	v := newVirtual(t, "h0.example/1")
+	v.dir, v.policy.Time, v.policy.Delay = t.TempDir(), 2*time.Hour, 24*time.Hour
+	ring := rings(1, 5)
+	v.answer = func(_ time.Time, u web.URL) (pageOf, time.Duration) { return ring(u) }
+	for range 2 {
+		if how := v.run(1000 * time.Hour); how != event.BudgetSpent {
+			t.Errorf("ended %s", how)
+		}
+	}
+	if took := v.now.Sub(epoch); took > 25*time.Hour || len(v.asked) != 1 {
+		t.Errorf("two runs took %v and brought %d pages", took, len(v.asked))
+	}
+}

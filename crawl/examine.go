@@ -214,6 +214,7 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *ongo
 	f.enter(web.StageExamine)
 	leave := cores.take(size)
 	defer func() { leave() }()
+	wording := d.wording.Load()
 	a, err := d.Crawl.examine(ctx, l, r, err, func(wait func()) {
 		leave()
 		f.enter(web.StageBrowser)
@@ -221,6 +222,7 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *ongo
 		f.enter(web.StageExamine)
 		leave = cores.take(size)
 	})
+	a.wording = wording
 	if a.Response != nil { // what is kept of the body is in the page and the record
 		light := *a.Response
 		light.Raw, light.Body, light.Rendering = nil, nil, nil

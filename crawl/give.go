@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -17,7 +18,7 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 	d.waits = false
 	defer d.tellPeers(now, false)
 	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight-d.others.InFlight)
-	if n <= 0 {
+	if n <= 0 || d.gainLow() {
 		return nil, nil
 	}
 	held := d.held
@@ -146,6 +147,9 @@ func (s *Step) prepareLeases(now time.Time, leased []web.Lease, others bool) (go
 func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	now := d.Clock.Now()
 	d.stuck = time.Time{}
+	if err := d.judgeByNewKeywords(ctx, &a); err != nil {
+		return err
+	}
 	if d.better[a.Lease.URL] {
 		delete(d.better, a.Lease.URL)
 		if a.Page != nil {
@@ -173,14 +177,14 @@ func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, 
 		if err != nil {
 			return err
 		}
-		// What is scored anew after this page is scored on other cores while it is settled: nothing
+		// What is scored anew after this page is scored on other cores while it is written: nothing
 		// of that changes a score.
 		join, early := func() {}, d.step.count.Sweeping && !d.movesBehind()
 		if early {
-			join = d.prescore()
+			join = sync.OnceFunc(d.prescore())
 		}
-		err = d.settle(ctx, now, a.Record, out)
-		join()
+		err = d.settleBeside(ctx, now, a.Record, out, join)
+		join() // also after an error
 		if err != nil {
 			return err
 		}
@@ -200,7 +204,7 @@ func (d *driver) arriveAll(ctx context.Context, now time.Time, ready []Arrival, 
 // idle resolves what was set aside when nothing else is to be done, and finds a crawl
 // that hangs. again tells that something has changed.
 func (d *driver) idle(ctx context.Context, now time.Time) (again bool, err error) {
-	if d.inFlight+d.others.InFlight > 0 || d.Control.Paused() {
+	if d.inFlight > 0 || d.Control.Paused() {
 		d.stuck = time.Time{}
 		return false, nil
 	}
@@ -225,11 +229,12 @@ const (
 )
 
 // checkHang fails when nothing is under way and nothing will ever be: links wait, and the
-// frontier names no moment at which it gives one out, or gives none at that moment.
+// frontier names no moment at which it gives one out, or gives none at that moment. What other
+// workers fetch may take what is left of the budget, and bring links.
 func (d *driver) checkHang(now, at time.Time) error {
 	s := d.Frontier.Stats(now)
 	switch {
-	case s.Queued+s.Leased == 0 || s.Queued == s.Held && s.Leased == 0 || at.After(now):
+	case s.Queued+s.Leased == 0 || s.Queued == s.Held && s.Leased == 0 || at.After(now), d.others.InFlight > 0, d.gainLow():
 		d.stuck = time.Time{}
 	case d.stuck.IsZero():
 		d.stuck, d.rounds = now, 0
@@ -251,6 +256,9 @@ func (d *driver) checkHang(now, at time.Time) error {
 // nextDue is the earliest moment at which something may be given out without an
 // arrival before it; ok is false when there is none.
 func (d *driver) nextDue() (at time.Time, ok bool) {
+	if d.gainLow() {
+		return time.Time{}, false
+	}
 	if at, ok := d.step.net.due(); ok {
 		return at, true
 	}

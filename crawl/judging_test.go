@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl/bigmap"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -130,4 +132,55 @@ func TestRenewalsAreCountedFromWhatHolds(t *testing.T) {
 			t.Errorf("%+v: it was %v, and %d are relevant", step, v.Was, s.count.Relevant)
 		}
 	}
+}
+
+// labelledScorer keeps what it is told of pages that were visited before.
+type labelledScorer struct {
+	anchorScorer
+	told []web.Verdict
+}
+
+func (s *labelledScorer) Label(_ *web.Candidate, _ *web.Page, v web.Verdict, _ bool) {
+	s.told = append(s.told, v)
+}
+
+// relevantJudge finds every page relevant.
+type relevantJudge struct{}
+
+func (relevantJudge) Judge(context.Context, *web.Page) (web.Verdict, error) {
+	return web.Verdict{Relevance: 1, Relevant: true}, nil
+}
+
+// Where documents are wanted, a page that is only the way to them teaches as little when it is judged
+// anew as when it came. What a person says of it counts.
+func TestPagesOnTheWayAreJudgedAnew(t *testing.T) {
+	scorer := &labelledScorer{}
+	c := &Crawl{
+		Frontier: frontier.NewMemory(frontier.Options{}), Scorer: scorer, Judge: relevantJudge{}, Policy: Policy{LinksOnly: []string{"text/html"}},
+	}
+	d := c.newDriver()
+	if err := d.step.prepareActs(t.Context(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	a := pageWith(t, "a.example/")
+	a.Page.MIME, a.Lease.Features, a.Verdict = "text/html", []byte("0.5"), web.Verdict{Relevance: 1, Relevant: true}
+	if err := d.arriveAll(t.Context(), epoch, []Arrival{a}, nil); err != nil {
+		t.Fatal(err)
+	}
+	label := func() {
+		if _, err := d.step.label(t.Context(), epoch, []*web.Page{a.Page}, c.Judge, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.step.steering.add(event.Act{Number: 1, Do: event.Relevant, URL: a.Page.URL})
+	label()
+	d.step.steering.add(event.Act{Number: 2, Do: event.Undo, Act: 1})
+	label()
+	r := newRenewal()
+	r.teach = d.step.recent.at
+	if err := d.renewPage(t.Context(), r, a.Page); err != nil {
+		t.Fatal(err)
+	}
+	way := web.Verdict{Relevance: wayShare}
+	mustEqual(t, "told", scorer.told, []web.Verdict{verdictOf(event.Relevant), way, way})
 }

@@ -93,6 +93,7 @@ func (d *driver) reword(ctx context.Context, now time.Time, words []string) ([]e
 		return nil, err
 	}
 	s.words = words
+	d.wording.Add(1)
 	s.count.Renewing = true
 	s.count.Forecast = event.Forecast{} // it was of what is wanted no more
 	d.endRenewal()
@@ -106,6 +107,19 @@ func (d *driver) reword(ctx context.Context, now time.Time, words []string) ([]e
 		return nil, nil
 	}
 	return []event.Event{s.renew(now, renewed, nil)}, nil
+}
+
+// judgeByNewKeywords judges a page that a worker may have judged by the keywords before: the archive
+// gets it later, so that the renewal may not meet it.
+func (d *driver) judgeByNewKeywords(ctx context.Context, a *Arrival) (err error) {
+	if a.Page == nil || a.wording == 0 || a.wording == d.wording.Load() {
+		return nil
+	}
+	if a.Verdict, _, err = d.verdict(ctx, a.Page); err != nil {
+		return err
+	}
+	a.Features = d.Scorer.Extract(a.Page, a.Verdict)
+	return nil
 }
 
 // leftOut tells whether a page is no harvest whatever its relevance.
@@ -217,7 +231,7 @@ func (d *driver) renewPage(ctx context.Context, r *renewal, p *web.Page) error {
 	r.pages = append(r.pages, web.Renewal{URL: p.URL, Verdict: v})
 	if c, ok := r.teach[p.URL]; ok && c.Features != nil && d.step.steering.labels[p.URL] == "" {
 		if learns, ok := d.Scorer.(LabelledScorer); ok {
-			learns.Label(&c, p, v, true)
+			learns.Label(&c, p, d.step.leads.worth(v, d.step.leads.types[p.MIME]), true)
 		}
 	}
 	page := hashOf(p.URL)

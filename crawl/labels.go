@@ -95,7 +95,8 @@ func (s *Step) label(ctx context.Context, now time.Time, pages []*web.Page, j Ju
 		}
 		if c, ok := s.recent.at[p.URL]; ok && c.Features != nil {
 			if learns, ok := s.scorer.(LabelledScorer); ok {
-				learns.Label(&c, p, v, s.steering.labels[p.URL] == "")
+				judged := s.steering.labels[p.URL] == ""
+				learns.Label(&c, p, s.leads.worth(v, judged && s.leads.types[p.MIME]), judged)
 			}
 		}
 		// Of a page and its copies the harvest has the page.

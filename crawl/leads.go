@@ -160,8 +160,8 @@ func (l *leads) reward(c *web.Candidate) {
 	}
 }
 
-func newSet(of []string) map[string]bool {
-	m := make(map[string]bool, len(of))
+func newSet[T comparable](of []T) map[T]bool {
+	m := make(map[T]bool, len(of))
 	for _, x := range of {
 		m[x] = true
 	}

@@ -1,12 +1,14 @@
 package crawl
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -92,5 +94,52 @@ func TestDocumentsTriedAfterOthersLeft(t *testing.T) {
 		if !s.leads.tries(at("b.example/1.md")) {
 			t.Errorf("%s: no other document is tried", c.name)
 		}
+	}
+}
+
+// droppingFrontier has no room for a link as a turn is committed, and scores it on another core meanwhile.
+type droppingFrontier struct {
+	*frontier.Frontier
+	t    *testing.T
+	link web.Candidate
+}
+
+func (f droppingFrontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, error) {
+	r, err := f.Frontier.Commit(ctx, turn)
+	r.Dropped = append(r.Dropped, f.link)
+	return r, err
+}
+
+func (f droppingFrontier) Prescore(_ int, score func(*web.Candidate) float64) (join func()) {
+	was, other := score(&f.link), make(chan float64)
+	go func() { other <- score(&f.link) }()
+	return func() {
+		if is := <-other; is != was {
+			f.t.Errorf("a link had the priority %v and then %v while links were scored on other cores", was, is)
+		}
+	}
+}
+
+// steadyAnchors may be called by several goroutines.
+type steadyAnchors struct{ rescoredAnchors }
+
+func (steadyAnchors) Steady() {}
+
+// What leaves the frontier with a page changes no score before the links that are scored meanwhile
+// are. With the detector of races, nothing by which they are scored is written.
+func TestDocumentsLeaveWhileOthersAreScored(t *testing.T) {
+	link := web.Candidate{URL: addressOf(t, "a.example/1.md"), Priority: 0.5, Features: []byte("0.1")}
+	c := &Crawl{
+		Frontier: droppingFrontier{frontier.NewMemory(frontier.Options{}), t, link},
+		Scorer:   steadyAnchors{}, Policy: Policy{LinksOnly: []string{"text/html"}},
+	}
+	d := c.newDriver()
+	d.step.leads.try(&link)
+	d.step.count.Sweeping = true
+	if err := d.arriveAll(t.Context(), epoch, []Arrival{pageWith(t, "a.example/")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(d.step.leads.tried); n != 0 {
+		t.Errorf("%d links that left are tried", n)
 	}
 }

@@ -371,3 +371,59 @@ func (l *keptLog) Append(events ...event.Event) ([]byte, error) {
 }
 
 func (*keptLog) Sync() error { return nil }
+
+// largeFrontier says that it has a million links more than it has, and scores few of its own anew at a
+// time. It counts how often it came to the end of them.
+type largeFrontier struct {
+	crawl.Frontier
+	through int
+}
+
+func (f *largeFrontier) Stats(now time.Time) web.FrontierStats {
+	s := f.Frontier.Stats(now)
+	if s.Queued > 0 {
+		s.Queued += 1_000_000
+	}
+	return s
+}
+
+func (f *largeFrontier) Rescore(ctx context.Context, from []byte, _ int, score func(*web.Candidate) float64) ([]byte, error) {
+	next, err := f.Frontier.Rescore(ctx, from, 10, score)
+	if next == nil {
+		f.through++
+	}
+	return next, err
+}
+
+// learningScorer scores links anew when their turn comes.
+type learningScorer struct{ crawl.Scorer }
+
+func (learningScorer) Rescores() bool { return true }
+
+// In a large frontier all that waits is scored anew also where labels come more often than that takes.
+func TestLabelsDuringASweep(t *testing.T) {
+	var body strings.Builder
+	site := mapWeb{}
+	for i := range 300 {
+		fmt.Fprintf(&body, "<a href=/%d>%d</a> ", i+2, i)
+		site[fmt.Sprintf("h0.example/%d", i+2)] = fmt.Sprintf("<title>%d</title>", i)
+	}
+	site["h0.example/1"] = "<title>0</title>" + body.String()
+	c := newCrawl(t, site, 1)
+	c.Clock, c.Policy.Pages, c.Scorer = stillClock{}, 100, learningScorer{c.Scorer}
+	f, s := &largeFrontier{Frontier: c.Frontier}, &said{}
+	c.Frontier, c.Acts, c.Look = f, s, func(_ context.Context, u web.URL) (*web.Page, error) { return &web.Page{URL: u}, nil }
+	c.Listen = func(e event.Event) {
+		if e, ok := e.(event.Fetched); ok {
+			if s.pages++; s.pages%5 == 0 {
+				s.acts, s.after = append(s.acts, event.Act{Do: event.More, URL: e.URL}), append(s.after, s.pages)
+			}
+		}
+	}
+	if how, err := c.Run(t.Context()); err != nil || how != event.BudgetSpent {
+		t.Fatal(how, err)
+	}
+	if f.through < 2 || f.through > 10 {
+		t.Errorf("in 100 pages all that waits was scored anew %d times", f.through)
+	}
+}

@@ -76,8 +76,24 @@ func (c *Control) update(f Frontier, by Fetcher) {
 	}
 }
 
+// stoppedAfter is how long after the end of a wait the driver goes on where the process was stopped, and is
+// not only slow: it waits for tickEvery at most.
+const stoppedAfter = 5 * time.Minute
+
+// noteStop takes in that the driver goes on after it waited, until due at the latest. A process that was stopped
+// meanwhile (by a shell, or with its container) stood still as one that is paused does. A stop
+// while the driver works is not told from work.
+func (d *driver) noteStop(due time.Time) {
+	now := d.Clock.Now()
+	if late := now.Sub(due); late > stoppedAfter {
+		d.last = d.last.Add(late)
+		d.still += late
+		d.step.net.since = earlier(d.step.net.since.Add(late), now)
+	}
+}
+
 // countTime counts the time since it was last called against the budget, unless the crawl stood
-// still: it was paused, or the network down. Once it goes on, that time no longer counts against
+// still: it was paused or stopped, or the network down. Once it goes on, that time no longer counts against
 // hosts that fail either: none of them was tried. All hosts are looked at for that, so less than a
 // hundredth of what they are given is left to add up.
 func (d *driver) countTime(ctx context.Context, now time.Time) error {

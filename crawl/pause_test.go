@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // A crawl that is held fetches nothing, however long, and spends none of its
@@ -89,4 +90,62 @@ func TestNoControl(t *testing.T) {
 	if c.Paused() || c.Hosts() != nil {
 		t.Error("a control of no crawl tells something")
 	}
+}
+
+// stoppedClock is a clock of a process that is stopped for days once it was told to be.
+type stoppedClock struct {
+	stop atomic.Bool
+	days atomic.Int64
+}
+
+func (s *stoppedClock) Now() time.Time {
+	return time.Now().Add(time.Duration(s.days.Load()) * 24 * time.Hour)
+}
+
+func (s *stoppedClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	if s.stop.CompareAndSwap(true, false) {
+		s.days.Add(4)
+	}
+	t := time.NewTimer(d)
+	return t.C, func() { t.Stop() }
+}
+
+// refusing is a web of which one host takes no connection four times. After the second it stops the process.
+type refusing struct {
+	mapWeb
+	clock *stoppedClock
+	tries int
+}
+
+func (r *refusing) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if u.Host() == "h1.example" && r.tries < 4 {
+		if r.tries++; r.tries == 2 {
+			r.clock.stop.Store(true)
+		}
+		return nil, &web.Failure{Reason: web.ReasonConnect, Temporary: true, Connected: true}
+	}
+	return r.mapWeb.Fetch(ctx, u)
+}
+
+// The time for which the process was stopped counts neither against the budget nor against hosts
+// that do not answer.
+func TestStoppedProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		site, clock := tree(2, 5), &stoppedClock{}
+		c := newCrawl(t, site, 1)
+		c.Clock, c.Fetcher = clock, &refusing{site, clock, 0}
+		c.Policy.Time, c.Policy.Delay, c.Policy.GiveUp, c.Policy.MaxTries = 2*time.Hour, time.Second, time.Hour, 9
+		pages := 0
+		c.Listen = func(e event.Event) {
+			switch e.(type) {
+			case event.Fetched:
+				pages++
+			case event.Dropped:
+				t.Errorf("%+v", e)
+			}
+		}
+		if how, err := c.Run(t.Context()); err != nil || how != event.FrontierEmpty || pages != 10 || clock.days.Load() == 0 {
+			t.Errorf("%s after %d pages, %v", how, pages, err)
+		}
+	})
 }

@@ -462,11 +462,17 @@ func (d *driver) tellPeers(now time.Time, last bool) {
 	d.Peers.Tell(now, last, func() Standing {
 		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.betterPages, Labels: slices.Clone(d.labels)}
 		s.Held = d.Frontier.Stats(now).Held
-		if room := d.step.Room(); room > 0 {
+		if room := d.step.Room(); room > 0 && !d.gainLow() {
 			s.Waiting = d.ranking.Waiting(room)
 		}
 		return s
 	})
+}
+
+// gainLow tells whether one of several workers gives out no link, as its next pages promise too
+// little: it ends once the others have nothing to do either.
+func (d *driver) gainLow() bool {
+	return d.Peers != nil && d.step.count.Forecast.Enough(d.step.policy.UntilGain)
 }
 
 // Recount is what a crawl stores of its progress, brought up to events of its log that its

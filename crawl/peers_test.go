@@ -329,6 +329,28 @@ func TestSeedsThatAreGivenAway(t *testing.T) {
 	}
 }
 
+// busyPeers are other workers that own nothing, and fetch all the time.
+type busyPeers struct{ Peers }
+
+func (busyPeers) Owns(web.Host) bool                            { return true }
+func (busyPeers) Send(context.Context, Mail, *web.Turn) error   { return nil }
+func (busyPeers) Receive(context.Context) (Mail, error)         { return Mail{}, nil }
+func (busyPeers) Tell(_ time.Time, _ bool, own func() Standing) { own() }
+func (busyPeers) Others() (sum Standing, version int)           { return Standing{InFlight: 1}, 1 }
+func (busyPeers) Idle() bool                                    { return true }
+
+// A worker whose only host fails once without an answer tries it again, though others fetch
+// meanwhile.
+func TestFailureWhileOthersFetch(t *testing.T) {
+	v := newVirtual(t, "h0.example/1")
+	v.peers = busyPeers{}
+	v.answer = down(rings(1, 5), web.ReasonConnect, between(0, time.Second))
+	if how := v.run(time.Hour); how != event.FrontierEmpty {
+		t.Errorf("ended %s", how)
+	}
+	v.whole(1, 5)
+}
+
 func TestSumOfStandings(t *testing.T) {
 	got := Sum(
 		Standing{Pages: 3, InFlight: 1, Held: 2, Better: 1, Waiting: []web.Rung{{Priority: 0.9, Links: 1}, {Priority: 0.5, Links: 2}}},

@@ -34,7 +34,7 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	case c.Redirects >= s.policy.MaxRedirects:
 		e.Reason = web.ReasonRedirects
 	default:
-		if c.Priority >= SeedPriority && c.Kind != web.LinkAgain && s.extend(to) && s.sharing != nil {
+		if c.Priority >= SeedPriority && (c.Kind != web.LinkAgain || s.seeds[c.URL]) && s.extend(to) && s.sharing != nil {
 			s.sharing.moved = append(s.sharing.moved, to)
 		}
 		next := *c

@@ -69,8 +69,9 @@ func (r *Retrace) Add(e event.Event, known bool) {
 		r.seed(e.Visit, known, false)
 		r.dated(&e, known)
 	case event.Failed:
-		r.seed(e.Visit, known, e.Retry || e.Queued)
-		if e.Queued && e.Priority >= SeedPriority {
+		moved := e.Queued && e.Link != web.LinkAgain // where a known page moved to is a new one
+		r.seed(e.Visit, known, e.Retry || moved)
+		if moved && e.Priority >= SeedPriority {
 			if r.seeds[e.To] = true; e.Retry && !known {
 				r.step.count.Seeds++ // it waits beside the other
 			}
@@ -176,7 +177,7 @@ func (r *Retrace) States() map[string][]byte {
 	c.Forecast = r.forecast
 	c.Seeds = max(c.Seeds, 0)
 	c.SweepDue = c.SweepDue || len(r.step.lists.behind) > 0 // links wait as they were found
-	c.Spent = max(c.Spent, (r.sum.Elapsed(r.sum.Last) - r.sum.Silence).Round(time.Millisecond), 0)
+	c.Spent = max(c.Spent, (r.sum.Elapsed(r.sum.Last) - r.sum.SilenceUntil(r.sum.Last)).Round(time.Millisecond), 0)
 	if !r.sum.Last.IsZero() {
 		c.Last = max(c.Last, r.sum.Last.UnixNano())
 	}

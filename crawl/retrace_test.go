@@ -40,6 +40,7 @@ func TestRetrace(t *testing.T) {
 		}
 		return f
 	}
+	outage := []event.Event{event.Outage{At: at(4), Since: at(3).At}, event.Outage{At: at(63), Since: at(3).At, Probes: 60}, event.Ended{At: at(64)}}
 	for _, c := range []struct {
 		name   string
 		stored progress // without pages: nothing is stored
@@ -50,6 +51,9 @@ func TestRetrace(t *testing.T) {
 		{"an outage", progress{}, []event.Event{
 			event.Outage{At: at(4), Since: at(3).At}, event.Outage{At: at(63), Since: at(3).At, Over: true}, fetched(3, 65, false),
 		}, progress{Pages: 3, Relevant: 2, Spent: 5 * time.Minute, Forecast: forecast(true, true, false)}},
+		{"an outage that is not over", progress{}, outage, progress{Pages: 2, Relevant: 2, Spent: 3 * time.Minute, Forecast: forecast(true, true)}},
+		{"an outage that its run did not outlast", progress{}, append(outage[:len(outage):len(outage)], event.Started{At: at(70)}, fetched(3, 71, false)),
+			progress{Pages: 3, Relevant: 2, Spent: 4 * time.Minute, Forecast: forecast(true, true, false)}},
 		{"other keywords", progress{}, []event.Event{keywords(event.Act{}), fetched(3, 3, false)},
 			progress{Pages: 3, Relevant: 2, Spent: 3 * time.Minute, Forecast: forecast(false)}},
 		{"other keywords, undone", progress{}, []event.Event{keywords(event.Act{}), fetched(3, 3, false), undo},
@@ -85,6 +89,27 @@ func TestRetrace(t *testing.T) {
 		if got.Pages != c.want.Pages || got.Relevant != c.want.Relevant || got.Spent != c.want.Spent ||
 			!near(got.Forecast.Pages, c.want.Forecast.Pages) || !near(got.Forecast.Relevant, c.want.Forecast.Relevant) {
 			t.Errorf("%s: %d pages, %d relevant, %v, forecast %+v; want %+v", c.name, got.Pages, got.Relevant, got.Spent, got.Forecast, c.want)
+		}
+	}
+}
+
+// A known page that is a new page elsewhere now is no seed that is to come: neither it nor where it
+// moved to.
+func TestRetraceOfAKnownPageThatMoved(t *testing.T) {
+	old, to := addressOf(t, "a.example/old"), addressOf(t, "a.example/new")
+	moved := event.Failed{Visit: event.Visit{URL: old, Link: web.LinkAgain, Priority: SeedPriority}, Reason: web.ReasonRedirect, To: to, Queued: true}
+	r, err := NewRetrace(func(string) ([]byte, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []int{2, 1, 1}
+	for i, e := range []event.Event{
+		event.Seeded{Queued: []event.Found{{URL: old, Priority: SeedPriority}, {URL: addressOf(t, "a.example/other"), Priority: SeedPriority}}},
+		moved,
+		event.Dropped{Reason: web.ReasonHostQueue, Count: 1, URLs: []web.URL{to}},
+	} {
+		if r.Add(e, false); r.step.count.Seeds != want[i] {
+			t.Errorf("after %s %d seeds are to come, not %d", e.Kind(), r.step.count.Seeds, want[i])
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl/bigmap"
@@ -150,8 +151,9 @@ type driver struct {
 	rounds     int              // since then
 	entered    int              // of step.moved: those whose pages of Again.Due are in the frontier
 	dueOf      map[string][]int // places in Again.Due, by Scope.home, of those not in it yet; nil before the first move
-	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
+	// Of what was fetched before the keywords changed; nil = nothing is judged anew. How often they changed, from 1 on.
 	renewing *renewal
+	wording  atomic.Int64
 	// Of other workers: the sum of their standings, and its version; and how many pages came
 	// by links of this worker that were among the best.
 	others        Standing
@@ -179,6 +181,7 @@ func (c *Crawl) newDriver() *driver {
 		own.Workers = 32
 	}
 	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge), better: make(map[web.URL]bool)}
+	d.wording.Store(1)
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}
@@ -278,9 +281,8 @@ func (d *driver) end(how event.Ending) error {
 	if err == nil {
 		err = d.say(append(d.step.conclude(now), last)...)
 	}
-	if err == nil && d.mark != nil {
-		// No turn follows that would carry the mark of these last words.
-		_, err = d.commit(context.Background(), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
+	if err == nil {
+		err = d.storeEnd()
 	}
 	return cmp.Or(err, d.sync()) // what was written before an error is safe all the same
 }
@@ -463,19 +465,25 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 		if d.Peers != nil {
 			mail = d.Peers.Arrived()
 		}
-		fire, stop := d.Clock.NewTimer(d.maxWait(now))
+		wait := d.maxWait(now)
+		due := d.Clock.Now().Add(wait)
+		fire, stop := d.Clock.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			stop()
 			return event.Stopped, nil
 		case <-fire:
+			d.noteStop(due)
 		case <-mail:
+			d.noteStop(due)
 		case e := <-d.News:
+			d.noteStop(due)
 			if err := d.say(e); err != nil {
 				stop()
 				return d.stopOrError(ctx, err)
 			}
 		case a := <-arrivals:
+			d.noteStop(due)
 			d.inFlight--
 			if a.err != nil {
 				stop()
@@ -530,7 +538,7 @@ func (d *driver) stats(now time.Time) web.FrontierStats {
 // when the budget is spent.
 func (d *driver) over(now time.Time) (event.Ending, bool) {
 	how, over := d.step.Ended(now, d.Frontier.Stats(now))
-	if over && how != event.BudgetSpent && d.Peers != nil && !d.Peers.Idle() {
+	if over && how != event.BudgetSpent && d.Peers != nil && (d.inFlight > 0 || !d.Peers.Idle()) {
 		return "", false
 	}
 	return how, over

@@ -367,37 +367,65 @@ func (f *priorityBefore) Judge(context.Context, *web.Page) (web.Verdict, error) 
 	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
 }
 
-// A crawl ends once its next pages are expected to bring fewer relevant ones than is
-// wanted, not before it has seen 100, and goes on when less is wanted.
-func TestUntilGain(t *testing.T) {
-	fetched := 0
-	front := frontier.NewMemory(frontier.Options{})
-	run := func(gain float64) event.Ending {
-		c := newCrawl(t, tree(100, 10), 1)
-		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stillClock{}, &priorityBefore{120 - fetched}, gain
-		c.Listen = func(e event.Event) {
-			if _, ok := e.(event.Fetched); ok {
-				fetched++
-			}
-		}
-		how, err := c.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return how
+// otherPeers are other workers that own nothing, and have something to do the first times that they are asked.
+type otherPeers struct {
+	crawl.Peers
+	arrived chan struct{}
+	asked   int
+}
+
+func (*otherPeers) Owns(web.Host) bool                                { return true }
+func (*otherPeers) Send(context.Context, crawl.Mail, *web.Turn) error { return nil }
+func (*otherPeers) Receive(context.Context) (crawl.Mail, error)       { return crawl.Mail{}, nil }
+func (*otherPeers) Tell(time.Time, bool, func() crawl.Standing)       {}
+func (*otherPeers) Others() (crawl.Standing, int)                     { return crawl.Standing{}, 0 }
+
+func (p *otherPeers) Arrived() <-chan struct{} { return p.arrived }
+
+func (p *otherPeers) Idle() bool {
+	if p.asked++; p.asked < 10 {
+		p.arrived <- struct{}{}
 	}
-	for _, c := range []struct {
-		gain  float64
-		how   event.Ending
-		pages int
-	}{
-		{10, event.GainLow, 276},
-		{10, event.GainLow, 276},
-		{5, event.GainLow, 330},
-		{0, event.FrontierEmpty, 491},
-	} {
-		if how := run(c.gain); how != c.how || fetched != c.pages {
-			t.Errorf("until %v of 100: %s after %d pages, want %s after %d", c.gain, how, fetched, c.how, c.pages)
+	return p.asked >= 10
+}
+
+// A crawl ends once its next pages are expected to bring fewer relevant ones than is
+// wanted, not before it has seen 100, and goes on when less is wanted. One of several workers gives
+// out no more until the others have nothing to do.
+func TestUntilGain(t *testing.T) {
+	for _, several := range []bool{false, true} {
+		fetched := 0
+		front := frontier.NewMemory(frontier.Options{})
+		run := func(gain float64) event.Ending {
+			c := newCrawl(t, tree(100, 10), 1)
+			c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stillClock{}, &priorityBefore{120 - fetched}, gain
+			if several {
+				c.Peers = &otherPeers{arrived: make(chan struct{}, 1)}
+			}
+			c.Listen = func(e event.Event) {
+				if _, ok := e.(event.Fetched); ok {
+					fetched++
+				}
+			}
+			how, err := c.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return how
+		}
+		for _, c := range []struct {
+			gain  float64
+			how   event.Ending
+			pages int
+		}{
+			{10, event.GainLow, 276},
+			{10, event.GainLow, 276},
+			{5, event.GainLow, 330},
+			{0, event.FrontierEmpty, 491},
+		} {
+			if how := run(c.gain); how != c.how || fetched != c.pages {
+				t.Fatalf("several workers: %t, until %v of 100: %s after %d pages, want %s after %d", several, c.gain, how, fetched, c.how, c.pages)
+			}
 		}
 	}
 }

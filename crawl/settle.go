@@ -72,6 +72,12 @@ func ofFrontier(err error) error {
 // the other two. Where there are other workers, which are told in between, it returns when that
 // is done.
 func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out Outcome) error {
+	return d.settleBeside(ctx, now, record, out, func() {})
+}
+
+// settleBeside is settle while links are scored on other cores. join waits for that: it is called before
+// anything by which links are scored changes, and not after an error.
+func (d *driver) settleBeside(ctx context.Context, now time.Time, record []byte, out Outcome, join func()) error {
 	if err := d.step.readError(); err != nil { // it was decided without what could not be read
 		return err
 	}
@@ -108,6 +114,7 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 	if err := d.tell(d.mostOnWay()); err != nil {
 		return err
 	}
+	join()
 	after := append(d.step.Dropped(now, out.Turn, receipt), out.Also...)
 	if d.Peers != nil {
 		return d.say(after...)

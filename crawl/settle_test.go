@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,6 +201,50 @@ type rewordedJudge struct{ evenJudge }
 
 func (rewordedJudge) Keywords([]string, func(web.URL) (*web.Page, error)) ([]web.Renewal, error) {
 	return nil, nil
+}
+
+// slowToReword takes its keywords once a page of the second host was judged, which is once it is to take them.
+type slowToReword struct {
+	reword, judged chan struct{}
+	reworded       atomic.Bool
+}
+
+func (j *slowToReword) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	v := web.Verdict{Relevant: j.reworded.Load()}
+	if p.URL.Host() == "h1.example" && !v.Relevant {
+		<-j.reword
+		close(j.judged)
+	}
+	return v, nil
+}
+
+func (j *slowToReword) Keywords([]string, func(web.URL) (*web.Page, error)) ([]web.Renewal, error) {
+	close(j.reword)
+	<-j.judged
+	j.reworded.Store(true)
+	return nil, nil
+}
+
+// A page that was judged before new keywords hold, and comes after that, goes by the new ones.
+func TestPagesUnderWayGoByNewKeywords(t *testing.T) {
+	c := newCrawl(t, mapWeb{"h0.example/1": "<title>a</title>", "h1.example/1": "<title>b</title>"}, 2)
+	s := &said{acts: []event.Act{{Do: event.Keywords, Keywords: []string{"bees"}}}, after: []int{1}}
+	c.Seeds = append(c.Seeds, mustParse(t, "h1.example/1"))
+	c.Judge, c.Acts = &slowToReword{reword: make(chan struct{}), judged: make(chan struct{})}, s
+	c.Look = func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
+	relevant := map[web.Host]bool{}
+	c.Listen = func(e event.Event) {
+		if p, ok := e.(event.Fetched); ok {
+			s.pages++
+			relevant[p.URL.Host()] = p.Relevant
+		}
+	}
+	if how, err := c.Run(t.Context()); err != nil || how != event.FrontierEmpty {
+		t.Fatal(how, err)
+	}
+	if relevant["h0.example"] || !relevant["h1.example"] {
+		t.Errorf("relevant as they came: %v", relevant)
+	}
 }
 
 // New keywords are kept once the log has the act that gives them.

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,11 +30,12 @@ type progress struct {
 	// the folder is of an older version.
 	Last int64 `json:"last_ns,omitempty"`
 	// While all that waits is being scored anew: the place in the frontier that
-	// this has come to, nil for its beginning. Due where it is to begin again, and
-	// Began is how many pages there were when it began the last time.
+	// this has come to, nil for its beginning. Due where it is to begin again, Again where
+	// it is to do so at once, and Began is how many pages there were when it began the last time.
 	Sweeping   bool   `json:"sweeping,omitempty"`
 	Sweep      []byte `json:"sweep,omitempty"`
 	SweepDue   bool   `json:"sweep_due,omitempty"`
+	SweepAgain bool   `json:"sweep_again,omitempty"`
 	SweepBegan int    `json:"sweep_began,omitempty"`
 	// Renders are what rendering pages has brought, of all hosts.
 	Renders [web.RenderKinds]web.Renders `json:"renders,omitzero"`
@@ -126,6 +128,33 @@ func (s *Step) store(t *web.Turn) {
 		s.storeScorer(t, b, anew)
 	}
 	s.storeJudge(t)
+}
+
+// storeEnd stores what no turn follows to carry: the mark of the last words, and the time since the last
+// turn. All else is as that turn left it: a page that was broken off may have been counted in part.
+func (d *driver) storeEnd() error {
+	ctx, turn := context.Background(), web.Turn{State: make(map[string][]byte)}
+	if d.mark != nil {
+		turn.State[StateEvents] = d.mark
+	}
+	b, err := d.Frontier.State(ctx, stateCrawl)
+	if err != nil {
+		return ofFrontier(err)
+	}
+	if b != nil {
+		var p progress
+		if err := json.Unmarshal(b, &p); err != nil {
+			return fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
+		}
+		if p.Spent < d.step.count.Spent {
+			p.Spent = d.step.count.Spent
+			turn.State[stateCrawl], err = json.Marshal(p)
+		}
+	}
+	if err == nil && len(turn.State) > 0 {
+		_, err = d.commit(ctx, turn)
+	}
+	return err
 }
 
 // statePart is the size of the parts in which a scorer's state is stored, of all

@@ -110,6 +110,7 @@ type Arrival struct {
 	Record []byte
 
 	sketch    *nearcopy.Sketch // of a page that may be a near-copy
+	wording   int64            // driver.wording before it was judged; 0 = it was judged just now
 	rendered  renderOutcome
 	certainty certainty // of a failure
 }
@@ -125,6 +126,7 @@ type Step struct {
 	scorer      Scorer
 	judge       AdaptiveJudge // nil when the judge is frozen from the start
 	count       progress
+	seeds       map[web.URL]bool
 	bare        map[web.URL]bool   // seeds that were given without a scheme
 	known       map[web.URL]*known // pages of Again that were not visited yet
 	dates       datesState
@@ -265,7 +267,7 @@ type Outcome struct {
 
 // Start makes the first turn of a crawl from its seeds.
 func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, error) {
-	s.policy.Scope = s.policy.Scope.withSeeds(seeds)
+	s.seeds, s.policy.Scope = newSet(seeds), s.policy.Scope.withSeeds(seeds)
 	return s.seed(now, seeds, preview)
 }
 
@@ -296,7 +298,7 @@ func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, e
 
 // Resume prepares a restored crawl; seeds must be those it was started with.
 func (s *Step) Resume(seeds []web.URL) {
-	s.policy.Scope = s.policy.Scope.withSeeds(append(slices.Clone(seeds), s.moved...))
+	s.seeds, s.policy.Scope = newSet(seeds), s.policy.Scope.withSeeds(append(slices.Clone(seeds), s.moved...))
 }
 
 // Resolve takes in an arrival and returns those, this one or earlier ones, of which it is

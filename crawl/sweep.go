@@ -83,7 +83,13 @@ func (s *Step) Sweep(waiting func() int) (from []byte, due bool) {
 const manyWaiting = 100_000
 
 // Swept tells how far that has come, nil for through.
-func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
+func (s *Step) Swept(next []byte) {
+	n := &s.count
+	n.Sweeping, n.Sweep = next != nil, next
+	if next == nil && n.SweepAgain {
+		n.Sweeping, n.SweepAgain, n.SweepDue = true, false, false
+	}
+}
 
 // sweepSlice is how many waiting candidates are scored anew after an arrival
 // while that is due. Nothing is leased meanwhile.

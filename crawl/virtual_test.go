@@ -28,6 +28,7 @@ type virtualCrawl struct {
 	listen func(event.Event)
 	scorer Scorer                            // nil = anchorScorer
 	shown  func(*frontier.Frontier) Frontier // what the crawl is given for it; nil = itself
+	peers  Peers                             // nil = there are no other workers
 	// The crawl is paused from one moment to another after the epoch; from 0 = it is not.
 	pause, goOn time.Duration
 
@@ -117,7 +118,7 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 		scorer = v.scorer
 	}
 	c := &Crawl{
-		Seeds: v.seeds, Frontier: shown, Scorer: scorer, Workers: v.workers, Policy: v.policy, Clock: v,
+		Seeds: v.seeds, Frontier: shown, Scorer: scorer, Workers: v.workers, Policy: v.policy, Clock: v, Peers: v.peers,
 		Control: &Control{},
 		Listen: func(e event.Event) {
 			v.events = append(v.events, e)

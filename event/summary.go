@@ -66,7 +66,7 @@ type Summary struct {
 	// ends by those that came with the pages (crawl.Policy.UntilGain).
 	Renewed bool
 	Outages int           // times that the network was down
-	Silence time.Duration // of these together, as far as they are over
+	Silence time.Duration // of these together, as far as they, or their runs, are over
 	Runs    int
 	// Doubts are what the judge found last of how well it can tell wanted pages from
 	// others.
@@ -89,6 +89,7 @@ type Summary struct {
 	budgets []Act         // that set the budget, and that undid those
 	pauses  []Act         // of this run: pauses, their ends, and what undid those
 	held    time.Time     // since when the crawl stands still; zero = it does not
+	silent  time.Time     // since when the network is down; zero = it is not
 	recent  recent        // the last pages
 }
 
@@ -106,6 +107,7 @@ func (s *Summary) Add(e Event) {
 	t := e.Time()
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
+		s.Silence, s.silent = s.SilenceUntil(s.Last), time.Time{}
 		s.pauses, s.held = nil, time.Time{} // a pause ends with its run
 		if s.concluded {                    // what holds of it is told again at the next end
 			s.Doubts, s.concluded = nil, false
@@ -184,9 +186,10 @@ func (s *Summary) Add(e Event) {
 			delete(s.down, e.Host)
 		}
 	case Outage:
+		s.silent = e.Since
 		switch {
 		case e.Over:
-			s.Silence += max(0, e.At.At.Sub(e.Since))
+			s.Silence, s.silent = s.SilenceUntil(t), time.Time{}
 		case e.Probes == 0:
 			s.Outages++
 		}
@@ -387,6 +390,15 @@ func (s *Summary) Run(now time.Time) time.Duration {
 		now = s.held
 	}
 	return max(0, now.Sub(s.began))
+}
+
+// SilenceUntil is Silence, with the outage that is not over up to now. For a crawl that ended, or
+// a log, now is s.Last.
+func (s *Summary) SilenceUntil(now time.Time) time.Duration {
+	if s.silent.IsZero() {
+		return s.Silence
+	}
+	return s.Silence + max(0, now.Sub(s.silent))
 }
 
 // Hosts is the number of hosts that gave a page.
