@@ -303,7 +303,9 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 		case event.Rejudged:
 			n.rejudged = true
 			for _, v := range e.Pages {
-				n.verdicts[hashOf(v.URL.String())] = verdict{v, at.Thresholds}
+				hash := hashOf(v.URL.String())
+				v.Reason = cmp.Or(n.verdicts[hash].Reason, v.Reason)
+				n.verdicts[hash] = verdict{v, at.Thresholds}
 			}
 		}
 	}

@@ -42,6 +42,10 @@ func TestVerdicts(t *testing.T) {
 		{``, `0.7`, nil},
 		{``, `0.5`, []string{"/dance"}},
 		{`"relevance":0.6,"similarity":1,"was":true`, ``, nil},
+		{`"relevance":0.8,"similarity":1,"reason":"links-only"`, ``, nil}, // their kind is not wanted
+		{``, `0.4`, nil},
+		{`"relevance":0.9,"similarity":1`, `0.3`, nil},
+		{`"relevance":0.9,"similarity":1,"relevant":true`, ``, []string{"/dance", "/text"}},
 	} {
 		if said.verdict != "" {
 			const page = `{"url":"https://bees.test/%s",%s}`
