@@ -183,6 +183,52 @@ func TestAnotherLogWhileIndexing(t *testing.T) {
 	}
 }
 
+// A log that is cut back behind verdicts which an Update that came to no end had taken in ends in the
+// index of the log that is there.
+func TestVerdictsAhead(t *testing.T) {
+	c := made(t)
+	log, err := os.ReadFile(c.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	last := 0
+	for i, l := range lines {
+		if bytes.HasPrefix(l, []byte(`{"kind":"fetched"`)) {
+			last = i
+		}
+	}
+	put := func(lines ...[]byte) {
+		if err := os.WriteFile(c.EventLog(), bytes.Join(lines, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(lines[:last]...)
+	closing(t, builder(t, c))
+	want := all(t, Dir(c))
+	verdict := []byte(`{"kind":"rejudged","at":"2000-01-02T00:00:00Z","pages":[{"url":"https://bees.test/","relevance":0.01,"similarity":0,"was":true}]}` + "\n")
+	put(slices.Concat(lines[:last], [][]byte{verdict, lines[last]})...)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &meanwhile{Parser: parse.New(parse.Options{})}
+	p.happens.do = cancel
+	b, err := NewBuilder(c, Dir(c), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("ended with %v", err)
+	}
+	closing(t, b)
+	if slices.Equal(all(t, Dir(c)), want) {
+		t.Fatal("the verdict was not taken in")
+	}
+	put(lines[:last]...)
+	closing(t, builder(t, c))
+	if got := all(t, Dir(c)); !slices.Equal(got, want) {
+		t.Errorf("%q\nwithout the verdict: %q", got, want)
+	}
+}
+
 // A last line without an end is none that the index lacks.
 func TestBehind(t *testing.T) {
 	c := made(t)
