@@ -75,9 +75,9 @@ type Rejudgement struct {
 
 // verdictChange is what was said of a page, and what is said now.
 type verdictChange struct {
-	was, is   web.Verdict
-	mayBeKept bool
-	isCopy    bool // of another page
+	was, is web.Verdict
+	reason  web.Reason // why it is no harvest whatever its relevance; "" = it may be
+	left    web.Reason // the same, where the log does not tell it yet
 }
 
 // restore takes up what the crawl counts. What judge and scorer knew is not
@@ -168,7 +168,9 @@ func (r *Rejudgement) replay(ctx context.Context, pages iter.Seq2[*web.Page, err
 	}
 	for _, a := range event.Effective(r.acts) { // what a person said of a page stays
 		if v, ok := r.verdicts[a.URL]; ok && a.Label() {
-			v.is, v.mayBeKept = verdictOf(a.Do), !v.isCopy
+			if v.is = verdictOf(a.Do); v.is.Relevant && !v.reason.Copy() {
+				v.reason = ""
+			}
 			r.verdicts[a.URL] = v
 		}
 	}
@@ -228,6 +230,10 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	case !linksOnly && reason == web.ReasonLinksOnly:
 		reason = ""
 	}
+	var left web.Reason
+	if e.Reason == "" && e.Overruled == "" {
+		left = reason
+	}
 	v := said
 	v.Relevant = said.Relevant && reason == ""
 	var memory []byte
@@ -238,7 +244,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		r.step.leads.arrive(c, linksOnly, v.Relevant)
 	}
 	r.order = append(r.order, p.URL)
-	r.verdicts[p.URL] = verdictChange{was: was, is: v, mayBeKept: reason == "", isCopy: reason.Copy()}
+	r.verdicts[p.URL] = verdictChange{was: was, is: v, reason: reason, left: left}
 	if adapting := r.step.judge; adapting != nil && reason == "" {
 		renewed := adapting.Observe(p, said)
 		r.step.teachRenewed(renewed)
@@ -345,7 +351,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	for _, u := range r.order {
 		j := r.verdicts[u]
 		v := j.is
-		v.Relevant = v.Relevant && j.mayBeKept
+		v.Relevant = v.Relevant && j.reason == ""
 		if v.Relevant {
 			r.Is++
 		}
@@ -353,10 +359,10 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 		if v.Relevant != j.was.Relevant {
 			r.Changed++
 		}
-		if v.Relevance == j.was.Relevance && v.Similarity == j.was.Similarity && v.Relevant == j.was.Relevant {
+		if v.Relevance == j.was.Relevance && v.Similarity == j.was.Similarity && v.Relevant == j.was.Relevant && j.left == "" {
 			continue
 		}
-		told.Pages = append(told.Pages, event.Verdict{URL: u, Relevance: v.Relevance, Similarity: v.Similarity, Relevant: v.Relevant, Was: j.was.Relevant})
+		told.Pages = append(told.Pages, event.Verdict{URL: u, Relevance: v.Relevance, Similarity: v.Similarity, Relevant: v.Relevant, Was: j.was.Relevant, Reason: j.left})
 		if len(told.Pages) == rejudgedPages {
 			events = append(events, told)
 			told.Pages = nil

@@ -17,7 +17,7 @@ func Under(threshold float64, events iter.Seq2[Event, error]) iter.Seq2[Event, e
 				e = p
 			case Rejudged:
 				e = p.with(func(v *Verdict) {
-					v.Relevant = v.Relevance >= threshold
+					v.Relevant = (v.Reason == "" || v.Relevant) && v.Relevance >= threshold
 					v.Was = v.Relevant
 				})
 			}

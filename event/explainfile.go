@@ -17,14 +17,14 @@ func ExplainFile(path string, u web.URL) (Explanation, error) {
 	x := newExplainer(u)
 	names := lineNames{x: x, u: end(AppendText(nil, u.String()))}
 	names.host = append([]byte(`"host":`), AppendText(nil, string(u.Host()))...)
-	var told []Event // Rejudged
 	var history History
+	rejudged := false
 	first := func(yield func(Event, error) bool) {
 		for e, err := range readWanted(path, names.wanted) {
 			if err == nil {
 				history.Add(e)
 				if _, ok := e.(Rejudged); ok {
-					told = append(told, e)
+					rejudged = true
 				}
 			}
 			if !yield(e, err) {
@@ -34,7 +34,10 @@ func ExplainFile(path string, u web.URL) (Explanation, error) {
 	}
 	return x.explain(first, func(on map[uint64]int) iter.Seq2[Event, error] {
 		names.path, names.digest = on, []byte(x.digest)
-		events := Renewed(eachOf(told), readWanted(path, names.onPath))
+		events := readWanted(path, names.onPath)
+		if rejudged {
+			events = Renewed(toldOf(path, func(u web.URL) bool { _, on := on[x.hash(u)]; return on }), events)
+		}
 		if threshold, ok := history.Threshold(); ok {
 			events = Under(threshold, events)
 		}
@@ -42,10 +45,16 @@ func ExplainFile(path string, u web.URL) (Explanation, error) {
 	})
 }
 
-func eachOf(events []Event) iter.Seq2[Event, error] {
+// toldOf are the Rejudged events of the log at path, with the verdicts of those pages alone that
+// are wanted: all of them may be more than the memory holds.
+func toldOf(path string, wanted func(web.URL) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		for _, e := range events {
-			if !yield(e, nil) {
+		for e, err := range ReadKinds(path, Rejudged{}.Kind()) {
+			if r, ok := e.(Rejudged); ok {
+				r.Pages = slices.DeleteFunc(r.Pages, func(v Verdict) bool { return !wanted(v.URL) })
+				e = r
+			}
+			if !yield(e, err) {
 				return
 			}
 		}

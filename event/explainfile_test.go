@@ -3,7 +3,10 @@ package event
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"runtime/metrics"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,6 +110,56 @@ func TestExplainFile(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What is said anew of many other pages is not held in memory.
+func TestExplainFileMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := addr("https://bees.example/")
+	events := []Event{Fetched{Visit: Visit{URL: u}, Relevance: .9}, Rejudged{Pages: []Verdict{{URL: u, Relevance: .4}}}}
+	const others, each = 50, 1000
+	for i := range others {
+		var r Rejudged
+		for k := range each {
+			r.Pages = append(r.Pages, Verdict{URL: addr(fmt.Sprintf("https://bees.example/%d/%d", i, k)), Relevance: .5})
+		}
+		events = append(events, r)
+	}
+	if _, err := l.Append(events...); err != nil {
+		t.Fatal(err)
+	}
+	events = nil
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	before := live[0].Value.Uint64()
+	var most atomic.Uint64
+	var done atomic.Bool
+	var look func(*[]byte)
+	look = func(*[]byte) { // once after each collection of garbage
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		most.Store(max(most.Load(), live[0].Value.Uint64()))
+		if !done.Load() {
+			runtime.SetFinalizer(&[]byte{}, look)
+		}
+	}
+	look(nil)
+	x, err := ExplainFile(path, u)
+	done.Store(true)
+	if err != nil || len(x.Path) != 1 || x.Path[0].Relevance != .4 {
+		t.Fatalf("%+v, %v", x.Path, err)
+	}
+	if grown := int64(most.Load()) - int64(before); grown > others*each*40 {
+		t.Errorf("%d bytes are held at a time for %d verdicts on other pages", grown, others*each)
+	}
 }
 
 // Lines of other programs, or damaged ones, are decoded or refused, and never misread.

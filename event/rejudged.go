@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"errors"
 	"hash/maphash"
 	"iter"
@@ -27,6 +28,10 @@ type Verdict struct {
 	Similarity float64 `json:"similarity"`
 	Relevant   bool    `json:"relevant,omitempty"`
 	Was        bool    `json:"was,omitempty"` // relevant, before
+	// Reason is why the page is no harvest from now on whatever its relevance, where the log had no
+	// reason so far: its kind is no longer wanted. It is as a Reason of Fetched: later verdicts leave
+	// it, and one that calls the page relevant overrules it.
+	Reason web.Reason `json:"reason,omitempty"`
 }
 
 // Overrules tells whether the page counts although there was a reason to leave it out when it was
@@ -71,6 +76,7 @@ func (o *object) verdicts(l []Verdict) {
 		o.float("similarity", v.Similarity)
 		o.flag("relevant", v.Relevant)
 		o.flag("was", v.Was)
+		o.optText("reason", string(v.Reason))
 		o.b = append(o.b, '}')
 	}
 	o.b = append(o.b, ']')
@@ -105,7 +111,7 @@ func Said(events iter.Seq2[Event, error], u web.URL) (relevances []float64, err 
 
 // Renewed gives the pages of a sequence the verdicts that were told of them
 // last. told is where the Rejudged events are looked for: the same sequence, or a
-// part of it that holds them all. Of every page that changed some 40 bytes are
+// part of it that holds them all. Of every page that changed some 60 bytes are
 // held. A Rejudged event of the result tells no change, as nothing changes any
 // more: each page of it was before as it is.
 func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
@@ -116,7 +122,7 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			if r, ok := e.(Rejudged); ok && err == nil {
 				for _, v := range r.Pages {
 					id := maphash.Comparable(seed, v.URL)
-					v.URL = web.URL{}
+					v.URL, v.Reason = web.URL{}, cmp.Or(last[id].Reason, v.Reason)
 					last[id] = v
 				}
 			}
@@ -125,7 +131,7 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			switch p := e.(type) {
 			case Fetched:
 				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok && err == nil {
-					if v.Overrules(p.Reason) {
+					if p.Reason = cmp.Or(p.Reason, v.Reason); v.Overrules(p.Reason) {
 						p.Overruled, p.Reason = p.Reason, ""
 					}
 					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""

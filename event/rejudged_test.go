@@ -47,3 +47,36 @@ func TestRenewedReasons(t *testing.T) {
 		}
 	}
 }
+
+// A page of which a judge says that it is no longer wanted stays out under any threshold, and when
+// more is said of it, until it is called relevant.
+func TestReasonOfVerdict(t *testing.T) {
+	u := addr("http://bees.example/1")
+	out := Verdict{URL: u, Relevance: .8, Was: true, Reason: web.ReasonLinksOnly}
+	for name, tt := range map[string]struct {
+		later    []Verdict
+		want     web.Reason
+		relevant bool
+	}{
+		"nothing more":              {nil, web.ReasonLinksOnly, false},
+		"more relevant":             {[]Verdict{{URL: u, Relevance: .9}}, web.ReasonLinksOnly, false},
+		"relevant":                  {[]Verdict{{URL: u, Relevance: .9, Relevant: true}}, "", true},
+		"relevant, and then not":    {[]Verdict{{URL: u, Relevance: .9, Relevant: true}, {URL: u, Relevance: .9, Was: true}}, web.ReasonLinksOnly, false},
+		"by a person, at that time": {[]Verdict{{URL: u, Relevance: 1, Relevant: true, Reason: web.ReasonLinksOnly}}, "", true},
+	} {
+		events := []Event{Fetched{Visit: Visit{URL: u}, Relevance: .8, Relevant: true}, Rejudged{Judge: "topic", Threshold: .5, Pages: []Verdict{out}}}
+		for _, v := range tt.later {
+			events = append(events, Rejudged{Pages: []Verdict{v}})
+		}
+		log := sequence(events, nil)
+		for e := range Under(.4, Renewed(log, log)) {
+			if p, ok := e.(Fetched); ok && (p.Reason != tt.want || p.Relevant != tt.relevant) {
+				t.Errorf("%s: reason %q, relevant %v; want %q, %v", name, p.Reason, p.Relevant, tt.want, tt.relevant)
+			}
+		}
+		x, err := Explain(log, u)
+		if err != nil || x.Reason != tt.want {
+			t.Errorf("%s: explained by %q, %v; want %q", name, x.Reason, err, tt.want)
+		}
+	}
+}

@@ -52,6 +52,16 @@ type state struct {
 	// Checkpoints are the last commits, oldest first. A crawl that was killed may
 	// have cut the log back behind the newest.
 	Checkpoints []checkpoint `json:"checkpoints,omitempty"`
+	// Ahead is up to where the log tells of verdicts that pages may have already, while no checkpoint
+	// is there; nil = nowhere.
+	Ahead *ahead `json:"ahead,omitempty"`
+}
+
+// ahead is a place of the log.
+type ahead struct {
+	Log   int64  `json:"log"`   // bytes before it
+	Bytes int    `json:"bytes"` // the last of these, of which Tail is a hash
+	Tail  uint64 `json:"tail"`
 }
 
 // stateVersion changes when an index of before cannot be gone on with.
@@ -217,6 +227,9 @@ func (b *Builder) update(ctx context.Context, progress func(Progress)) (another 
 	if err != nil || n.end == from.Log {
 		return false, err
 	}
+	if n.rejudged {
+		b.state.Ahead = &ahead{n.end, len(n.tail), xxh3.Hash(n.tail)}
+	}
 	if err := b.renew(ctx, n); err != nil {
 		return false, err
 	}
@@ -303,7 +316,9 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 		case event.Rejudged:
 			n.rejudged = true
 			for _, v := range e.Pages {
-				n.verdicts[hashOf(v.URL.String())] = verdict{v, at.Thresholds}
+				hash := hashOf(v.URL.String())
+				v.Reason = cmp.Or(n.verdicts[hash].Reason, v.Reason)
+				n.verdicts[hash] = verdict{v, at.Thresholds}
 			}
 		}
 	}
@@ -381,6 +396,9 @@ func (b *Builder) commit(at checkpoint, n *news) (another bool, err error) {
 		return true, nil
 	case err != nil:
 		return false, err
+	}
+	if at.Log == n.end {
+		b.state.Ahead = nil
 	}
 	b.state.Checkpoints = append(b.state.Checkpoints, at)
 	if extra := len(b.state.Checkpoints) - checkpointsKept; extra > 0 {

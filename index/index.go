@@ -18,6 +18,7 @@
 package index
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,7 @@ type verdict struct {
 // take takes in what was said of the page last.
 func (p *page) take(v verdict) {
 	p.Relevance, p.Relevant, p.Thresholds = v.Relevance, v.Relevant, v.thresholds
+	p.Reason = cmp.Or(p.Reason, string(v.Reason))
 	p.Overruled = v.Overrules(web.Reason(p.Reason))
 }
 

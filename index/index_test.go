@@ -377,20 +377,38 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
-// An index that the system does not let be opened is not damaged, and stays.
+// An index of which the system does not let a file be opened is not damaged, and stays.
 func TestUnreadableIndex(t *testing.T) {
 	c := made(t)
 	closing(t, builder(t, c))
-	bolt := filepath.Join(bleveDir(Dir(c)), "store", "root.bolt")
-	moved := bolt + ".moved"
-	if err := errors.Join(os.Rename(bolt, moved), os.Mkdir(bolt, 0o700)); err != nil {
-		t.Fatal(err)
+	want := all(t, Dir(c))
+	files, err := filepath.Glob(filepath.Join(bleveDir(Dir(c)), "store", "*"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("files %q, %v", files, err)
 	}
-	if _, err := NewBuilder(c, Dir(c), parse.New(parse.Options{})); err == nil || !strings.Contains(err.Error(), "cannot be opened") {
-		t.Errorf("building: %v", err)
+	for _, file := range files { // root.bolt, and a segment
+		moved := file + ".moved"
+		if err := errors.Join(os.Rename(file, moved), os.Mkdir(file, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewBuilder(c, Dir(c), parse.New(parse.Options{})); err == nil || !strings.Contains(err.Error(), "cannot be opened") {
+			t.Errorf("%s: building: %v", filepath.Base(file), err)
+		}
+		if err := errors.Join(os.Remove(file), os.Rename(moved, file)); err != nil {
+			t.Fatal(err)
+		}
+		if got := all(t, Dir(c)); !slices.Equal(got, want) {
+			t.Errorf("%s is there again: %q\nbefore: %q", filepath.Base(file), got, want)
+		}
 	}
-	if _, err := os.Stat(moved); err != nil {
-		t.Errorf("what was there: %v", err)
+}
+
+// More pages are compared with a new one than share a piece of its hash by chance, however many there are.
+func TestMaxAlike(t *testing.T) {
+	for _, pages := range []uint64{0, 1000, 1_000_000, 5_000_000, 100_000_000} {
+		if chance := 4 * pages >> 16; uint64(maxAlike(pages)) < chance+chance/2 {
+			t.Errorf("of %d pages %d are compared, and %d share a piece by chance", pages, maxAlike(pages), chance)
+		}
 	}
 }
 

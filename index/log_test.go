@@ -42,6 +42,10 @@ func TestVerdicts(t *testing.T) {
 		{``, `0.7`, nil},
 		{``, `0.5`, []string{"/dance"}},
 		{`"relevance":0.6,"similarity":1,"was":true`, ``, nil},
+		{`"relevance":0.8,"similarity":1,"reason":"links-only"`, ``, nil}, // their kind is not wanted
+		{``, `0.4`, nil},
+		{`"relevance":0.9,"similarity":1`, `0.3`, nil},
+		{`"relevance":0.9,"similarity":1,"relevant":true`, ``, []string{"/dance", "/text"}},
 	} {
 		if said.verdict != "" {
 			const page = `{"url":"https://bees.test/%s",%s}`
@@ -176,6 +180,52 @@ func TestAnotherLogWhileIndexing(t *testing.T) {
 				t.Errorf("%s, while it is read first (%v): %q\nanew: %q", name, first, got, want)
 			}
 		}
+	}
+}
+
+// A log that is cut back behind verdicts which an Update that came to no end had taken in ends in the
+// index of the log that is there.
+func TestVerdictsAhead(t *testing.T) {
+	c := made(t)
+	log, err := os.ReadFile(c.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(log, []byte("\n"))
+	last := 0
+	for i, l := range lines {
+		if bytes.HasPrefix(l, []byte(`{"kind":"fetched"`)) {
+			last = i
+		}
+	}
+	put := func(lines ...[]byte) {
+		if err := os.WriteFile(c.EventLog(), bytes.Join(lines, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(lines[:last]...)
+	closing(t, builder(t, c))
+	want := all(t, Dir(c))
+	verdict := []byte(`{"kind":"rejudged","at":"2000-01-02T00:00:00Z","pages":[{"url":"https://bees.test/","relevance":0.01,"similarity":0,"was":true}]}` + "\n")
+	put(slices.Concat(lines[:last], [][]byte{verdict, lines[last]})...)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &meanwhile{Parser: parse.New(parse.Options{})}
+	p.happens.do = cancel
+	b, err := NewBuilder(c, Dir(c), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("ended with %v", err)
+	}
+	closing(t, b)
+	if slices.Equal(all(t, Dir(c)), want) {
+		t.Fatal("the verdict was not taken in")
+	}
+	put(lines[:last]...)
+	closing(t, builder(t, c))
+	if got := all(t, Dir(c)); !slices.Equal(got, want) {
+		t.Errorf("%q\nwithout the verdict: %q", got, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/search/query"
 	bleveapi "github.com/blevesearch/bleve_index_api"
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
 )
@@ -20,6 +21,15 @@ import (
 // they were judged before, and the index is made anew.
 func (b *Builder) rewind(ctx context.Context) error {
 	list := b.state.Checkpoints
+	if a := b.state.Ahead; a != nil {
+		tail, err := bytesBefore(b.col.EventLog(), a.Log, a.Bytes)
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case err != nil || xxh3.Hash(tail) != a.Tail:
+			return b.anew()
+		}
+	}
 	for i := len(list) - 1; i >= 0; i-- {
 		tail, err := tailOf(b.col.EventLog(), list[i].Log)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -126,7 +136,11 @@ func (b *Builder) groupOf(ctx context.Context, p *page) (string, error) {
 		t.SetField(fieldBand)
 		pieces = append(pieces, t)
 	}
-	req := bleve.NewSearchRequestOptions(bleve.NewDisjunctionQuery(pieces...), maxAlike, 0, false)
+	pages, err := b.bleve.DocCount()
+	if err != nil {
+		return "", err
+	}
+	req := bleve.NewSearchRequestOptions(bleve.NewDisjunctionQuery(pieces...), maxAlike(pages), 0, false)
 	req.Fields, req.Score = []string{fieldHash, fieldGroup}, "none"
 	req.SortBy([]string{fieldNumber})
 	r, err := b.bleve.SearchInContext(ctx, req)
@@ -148,6 +162,6 @@ func (b *Builder) groupOf(ctx context.Context, p *page) (string, error) {
 	return own, nil
 }
 
-// maxAlike bounds how many pages are compared with a new one: of a million pages, 61
-// share a piece of the hash by chance.
-const maxAlike = 256
+// maxAlike bounds how many pages are compared with a new one, the oldest first, in an index of so
+// many: of a million pages, 61 share a piece of the hash by chance, and twice as many are compared.
+func maxAlike(pages uint64) int { return max(256, int(pages>>13)) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,9 +121,64 @@ func trySnapshot(dir string) (_ *snapshot, err error) {
 }
 
 // openNewest opens the index of bleve in a folder as its newest commit has it. Where a segment of
-// that cannot be read, bleve would quietly open the commit before it. The error is ErrNone where
-// there is no commit.
+// that cannot be read, bleve would quietly open the commit before it, and write that over the newest
+// where it may write: so it is opened to be read first, twice where the system had nothing against
+// it. The error is ErrNone where there is no commit, and holds that of the system where that does not
+// let a segment be read.
 func openNewest(dir string, config map[string]any) (bleve.Index, error) {
+	reads := maps.Clone(config)
+	reads["read_only"] = true
+	x, err := openCommitted(dir, reads)
+	if damaged(err) {
+		if system := readSegments(filepath.Join(dir, "store")); system != nil {
+			return nil, errors.Join(err, system)
+		}
+		x, err = openCommitted(dir, reads)
+	}
+	if err != nil || config["read_only"] == true {
+		return x, err
+	}
+	if err := x.Close(); err != nil {
+		return nil, err
+	}
+	return openCommitted(dir, config)
+}
+
+// readSegments reads the end of each segment in a folder, and returns an error of the system, which
+// bleve does not pass on.
+func readSegments(store string) error {
+	entries, err := os.ReadDir(store)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".zap") {
+			continue
+		}
+		if err := readEnd(filepath.Join(store, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readEnd reads the last byte of a file, where it has one.
+func readEnd(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Mode().IsRegular() && info.Size() == 0 {
+		return err
+	}
+	_, err = f.ReadAt(make([]byte, 1), max(0, info.Size()-1))
+	return err
+}
+
+// openCommitted opens an index of bleve, with an error where that is not as its newest commit.
+func openCommitted(dir string, config map[string]any) (bleve.Index, error) {
 	commits, err := commits(filepath.Join(dir, "store"))
 	if err != nil {
 		return nil, err

@@ -6,7 +6,22 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
 )
+
+// Figures that were asked for stay what they were when further events come.
+func TestFiguresStay(t *testing.T) {
+	c := New()
+	add := func(path string) {
+		c.Add(event.Fetched{At: at(1), Visit: event.Visit{URL: addr(t, "http://a.test/"+path)}, Reason: web.ReasonDuplicate}, 0)
+	}
+	add("1")
+	f := c.Figures()
+	add("2")
+	if n := f.NotKept[web.ReasonDuplicate]; n != 1 {
+		t.Errorf("of one page that repeats another, a second one has made %d", n)
+	}
+}
 
 // What was told otherwise later has budgets and delays that acts set, and what undoing them sets back.
 func TestChangesByActs(t *testing.T) {

@@ -293,6 +293,9 @@ func (c *Crawl) rejudged(e event.Rejudged) {
 		}
 		p := &c.pages[i]
 		p.relevance, p.similarity = v.Relevance, float32(v.Similarity)
+		if p.reason == 0 {
+			p.reason = c.words.number(string(v.Reason))
+		}
 		p.overruled = v.Overrules(web.Reason(c.words.list[p.reason]))
 		c.judge(int(i), v.Relevant)
 	}

@@ -77,7 +77,10 @@ func drawn(t *rapid.T) (events []event.Event) {
 		case 7:
 			if was, ok := relevance[x]; ok && !told {
 				v := event.Verdict{URL: x, Relevance: share.Draw(t, "again"), Was: was}
-				v.Relevant = v.Relevance >= threshold && !isCopy(events, x)
+				if rapid.IntRange(0, 3).Draw(t, "unwanted") == 0 {
+					v.Reason = web.ReasonLinksOnly
+				}
+				v.Relevant = v.Reason == "" && v.Relevance >= threshold && !isCopy(events, x)
 				relevance[x] = v.Relevant
 				events = append(events, event.Rejudged{At: when, Pages: []event.Verdict{v}})
 			}

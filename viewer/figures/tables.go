@@ -2,6 +2,7 @@ package figures
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -69,7 +70,7 @@ type Forecast struct {
 	Least int     `json:"least"` // relevant ones that can still be reached, at the least
 }
 
-// Figures returns those of the events so far.
+// Figures returns those of the events so far. What is added later does not change them.
 func (c *Crawl) Figures() Figures {
 	s := &c.sum
 	f := Figures{
@@ -77,7 +78,7 @@ func (c *Crawl) Figures() Figures {
 		Pages: len(c.pages), Relevant: c.relevant, Budget: s.Budget, Limit: s.Limit.Seconds(), Recent: c.rate(len(c.pages)),
 		Bytes: s.Bytes, Requests: s.Requests, Links: s.Links, Queued: s.Queued, Waiting: c.waiting, Muted: c.muted, Hosts: s.Hosts(), Known: len(c.hosts),
 		Retries: s.Retries, Workers: s.Workers, Runs: s.Runs, Outages: s.Outages, Elapsed: s.Elapsed(s.Last).Seconds(), Speed: c.speed(),
-		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.WithMuted(c.muted), NotKept: s.NotKept,
+		First: s.First, Last: s.Last, Ended: s.How, EndedWords: s.How.WithMuted(c.muted), NotKept: maps.Clone(s.NotKept),
 	}
 	for _, d := range s.Doubts {
 		f.Doubts, f.DoubtsAt = append(f.Doubts, event.Line(d)), s.DoubtsAt

@@ -137,6 +137,44 @@ func TestFirstSearch(t *testing.T) {
 	}
 }
 
+// A log that cannot be read is told of, and nobody waits until it can be.
+func TestUnreadableLog(t *testing.T) {
+	col := made(t)
+	if err := errors.Join(os.Remove(col.EventLog()), os.Mkdir(col.EventLog(), 0o700), os.WriteFile(filepath.Join(col.EventLog(), "file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	got, err := client(t, Options{Collection: col}).CallTool(ctx, &sdk.CallToolParams{Name: "figures"})
+	if err != nil || got.IsError {
+		t.Fatal(got, err)
+	}
+	if problem, _ := got.StructuredContent.(map[string]any)["problem"].(string); problem == "" {
+		t.Errorf("nothing is said of the log: %v", got.StructuredContent)
+	}
+}
+
+// A label for several workers has no number yet: its note says where the number will be told.
+func TestLabelForSeveral(t *testing.T) {
+	col := made(t)
+	w, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.BeOfSeveral(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := client(t, Options{Collection: col, AllowLabel: true}).CallTool(t.Context(), &sdk.CallToolParams{Name: "label", Arguments: map[string]any{"url": "bees.test/dance", "label": "relevant"}})
+	if err != nil || got.IsError {
+		t.Fatal(got, err)
+	}
+	out := got.StructuredContent.(map[string]any)
+	want := "The crawl takes it in when it goes on. It is for all workers, which number it when they take it in: waggle steer " + col.Dir() + " list tells the number, by which it can be undone."
+	if out["number"] != 0.0 || out["note"] != want {
+		t.Errorf("%v; want no number, and %q", out, want)
+	}
+}
+
 // indexed makes the index of a collection elsewhere and puts it there whole.
 func indexed(t *testing.T, col collection.Collection) {
 	t.Helper()

@@ -180,7 +180,7 @@ type labelIn struct {
 }
 
 type labelOut struct {
-	Number int    `json:"number" jsonschema:"the number of the act, by which a person can undo it"`
+	Number int    `json:"number" jsonschema:"the number of the act, by which a person can undo it; 0 where several workers number it later"`
 	Note   string `json:"note"`
 }
 
@@ -202,5 +202,9 @@ func (s *Server) label(_ context.Context, in labelIn) (labelOut, error) {
 	if !col.Running() {
 		when = "The crawl takes it in when it goes on."
 	}
-	return labelOut{n, fmt.Sprintf("%s To undo it: waggle steer %s undo %d", when, event.Line(col.Dir()), n)}, nil
+	undo := fmt.Sprintf("To undo it: waggle steer %s undo %d", event.Line(col.Dir()), n)
+	if n == 0 {
+		undo = fmt.Sprintf("It is for all workers, which number it when they take it in: waggle steer %s list tells the number, by which it can be undone.", event.Line(col.Dir()))
+	}
+	return labelOut{n, when + " " + undo}, nil
 }

@@ -303,7 +303,7 @@ type State struct {
 	Revision int             `json:"revision"`
 	Running  bool            `json:"running"`       // a process has the folder
 	Paused   bool            `json:"paused"`        // that stands still, as a person told it
-	Reading  float64         `json:"reading"`       // share of the log that was read, until all of it was; then 1
+	Reading  float64         `json:"reading"`       // share of the log that was read, until all of it was or it cannot be read; then 1
 	Damaged  int             `json:"damaged"`       // lines of the log that are no events
 	Cut      string          `json:"cut,omitempty"` // the end of the log is missing: how much, in words
 	Error    string          `json:"error,omitempty"`
@@ -333,7 +333,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 		s.Paused = c.figures.Paused() || c.activity != nil && c.activity.Idle == web.IdlePaused
 	}
 	switch {
-	case !c.whole && c.size > 0:
+	case !c.whole && c.size > 0 && c.err == nil:
 		s.Reading = float64(c.offset) / float64(c.size)
 	case !c.whole && c.err == nil: // the index was opened before
 		s.Reading = 0

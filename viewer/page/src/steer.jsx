@@ -44,7 +44,7 @@ const labels = [["relevant", "Relevant", "R"], ["irrelevant", "Not relevant", "I
 export function useLabels(crawl, url, done, closed) {
   useLayoutEffect(() => {
     const press = (e) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+      if (e.repeat || e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
       const label = labels.find(([, , key]) => key === e.key.toUpperCase());
       const of = label && url();
       if (of && closed) { e.preventDefault(); tellPerson(closed, true); return; }

@@ -1,0 +1,83 @@
+package job_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Pages whose kind is not wanted any more stay out of the harvest whatever the threshold: one of before, one that comes with
+// the new judgement, and one behind that. They come back when their kind is wanted again.
+func TestUnwantedPagesStayOut(t *testing.T) {
+	for _, when := range []string{"before", "with it", "after"} {
+		dir := filepath.Join(t.TempDir(), "garden")
+		// open makes the crawl, has it go on, or judges it anew, with what change does to its job.
+		open := func(change func(*job.Job), judged bool) (out crawl.Rejudging) {
+			t.Helper()
+			w, err := collection.At(dir).Lock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			none := job.Duration(0)
+			m := &job.Maker{Writer: w, Fetcher: garden{1, 5}, Job: &job.Job{
+				Name: "garden", Seeds: []string{"http://garden.test/hub0"}, Topic: job.Topic{Keywords: []string{"honey bee", "hive"}},
+				Fetch: job.Fetch{Workers: 1, Types: []string{"html", "pdf"}}, Politeness: job.Politeness{Delay: &none}, Budget: job.Budget{Pages: 8},
+			}}
+			if w.Begun() {
+				m.Begun = &w.Collection
+				if m.Job, err = job.In(w.Collection); err != nil {
+					t.Fatal(err)
+				}
+			}
+			change(m.Job)
+			if judged {
+				out, err = m.Rejudge(t.Context())
+			} else {
+				var made *crawl.Crawl
+				if made, err = m.Crawl(t.Context()); err == nil {
+					_, err = made.Run(t.Context())
+				}
+			}
+			if err = errors.Join(err, w.SaveHarvest(), m.Close(), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		threshold := func(j *job.Job) { v := 0.1; j.Judge.Threshold = &v }
+		documents := func(j *job.Job) { j.Topic.Want = "documents" }
+		open(func(*job.Job) {}, false)
+		var out crawl.Rejudging
+		switch when {
+		case "before":
+			open(func(j *job.Job) { threshold(j); j.Budget.Pages++ }, false)
+			out = open(documents, true)
+		case "with it":
+			out = open(func(j *job.Job) { threshold(j); documents(j) }, true)
+		case "after":
+			out = open(documents, true)
+			open(func(j *job.Job) { threshold(j); j.Budget.Pages++ }, false)
+		}
+		if out.Was == 0 || out.Is != 0 {
+			t.Errorf("the threshold changes %s: %d relevant pages, %d before", when, out.Is, out.Was)
+		}
+		if list, err := collection.At(dir).Harvest(); err != nil || len(list) > 0 {
+			t.Errorf("the threshold changes %s: %d pages in the harvest, %v", when, len(list), err)
+		}
+		for e, err := range collection.At(dir).Events() {
+			if p, ok := e.(event.Fetched); err != nil || ok && (p.Relevant || p.Reason != web.ReasonLinksOnly) {
+				t.Errorf("the threshold changes %s: %s is relevant %v for %q, %v", when, p.URL, p.Relevant, p.Reason, err)
+			}
+		}
+		out = open(func(j *job.Job) { j.Topic.Want = "pages" }, true)
+		list, err := collection.At(dir).Harvest()
+		if err != nil || len(list) != out.Is || out.Is == 0 {
+			t.Errorf("the threshold changes %s, and pages are wanted again: %d relevant pages, %d in the harvest, %v", when, out.Is, len(list), err)
+		}
+	}
+}
