@@ -137,9 +137,9 @@ func (c *crawlCmd) missingFolder() error {
 // before it is made.
 func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents, prepare func(m *job.Maker, w *collection.Writer) error) error {
 	begun := collection.At(c.Out).Begun() // without --resume by a crawl that ended without a page: see job
-	j, err := c.jobOf(collection.At(c.Out), std.in)
+	j, err := c.jobOf(collection.At(c.Out), terminal.Until(ctx, std.in))
 	if err != nil {
-		return exit{exitUsage, err}
+		return stoppedOr(ctx, exit{exitUsage, err}, stoppedBefore)
 	}
 	if err := c.changedForAll(j); err != nil {
 		return exit{exitUsage, err}
@@ -302,7 +302,7 @@ func (c *crawlCmd) open(ctx context.Context, std streams, docs parse.Documents) 
 
 // printOutline says what a crawl will do, in lines that fit the terminal. t is its topic,
 // nil where it is not made yet.
-func printOutline(out *os.File, j *job.Job, t *topic.Topic) {
+func printOutline(out terminal.Output, j *job.Job, t *topic.Topic) {
 	examples := len(j.Topic.Examples)
 	if t != nil {
 		examples = len(t.Examples)
@@ -377,13 +377,16 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
 }
 
+// stoppedBefore tells of an interrupt before the crawl began.
+const stoppedBefore = "stopped before the crawl began; run the same command again"
+
 // notMade says why a crawl could not be made, and what to do.
 func notMade(ctx context.Context, m *job.Maker, place func(path string) string, err error) error {
 	var broken *collection.OpenError
 	var wrong *job.Error
 	switch {
 	case ctx.Err() != nil:
-		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
+		return exit{exitStopped, errors.New(stoppedBefore)}
 	case errors.As(err, &wrong):
 		return exit{exitUsage, cli.PlacedBy(err, place)}
 	case errors.As(err, new(*worker.RefusedError)), errors.Is(err, worker.ErrUnknown):

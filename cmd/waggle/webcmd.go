@@ -141,6 +141,8 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	switch {
 	case errors.Is(err, fs.ErrExist) && !c.Force:
 		return exit{exitUsage, fmt.Errorf("%w: choose another folder, or replace the recorded web in it with --force", err)}
+	case errors.Is(err, fs.ErrExist):
+		return exit{exitUsage, err}
 	case err != nil:
 		return stoppedOr(ctx, err, "stopped; nothing was left behind")
 	}
@@ -167,7 +169,7 @@ func (c *webInfoCmd) Run(ctx context.Context, io streams) error {
 	s, err := w.Survey(ctx, meter.Show)
 	meter.End()
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, "stopped before its end")
 	}
 	s.Write(io.out, w)
 	for _, d := range s.Damaged {
