@@ -83,6 +83,10 @@ func TestFolderBegunMeanwhile(t *testing.T) {
 func TestCrawlInPlaceOfOneWithoutPages(t *testing.T) {
 	var open atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut { // as a store of archives
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		if r.URL.Path == "/robots.txt" && !open.Load() {
 			fmt.Fprint(w, "User-agent: *\nDisallow: /\n")
 			return
@@ -90,6 +94,8 @@ func TestCrawlInPlaceOfOneWithoutPages(t *testing.T) {
 		fmt.Fprint(w, "<title>Honey</title><p>Bees make honey.")
 	}))
 	defer server.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "bees")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "honey")
 	dir := filepath.Join(t.TempDir(), "bees")
 	jobFile := filepath.Join(dir, "job.yaml")
 	crawl := func(args ...string) (code int, said string) {
@@ -109,7 +115,7 @@ func TestCrawlInPlaceOfOneWithoutPages(t *testing.T) {
 		{append(first, "--scorer", "wagle"), "wagle"},
 		{append(first, "--example", filepath.Join(dir, "none.html")), "none.html"},
 		{[]string{"-f", jobFile, "--example", filepath.Join(dir, "none.html")}, "none.html"},
-		{append(first, "--ship", "s3://archives/bees"), "--ship"},
+		{append(first, "--ship", "s3://archives/bees", "--ship-endpoint", server.URL), "may not read and write"},
 	} {
 		if code, said := crawl(c.args...); code != exitUsage || !strings.Contains(said, c.said) {
 			t.Errorf("%v ends with %d: %s", c.args, code, said)
