@@ -33,6 +33,7 @@
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	tdmrep          what was learnt of the tdmrep.json of sites; it may go at any time
 //	before-repair/  what a repair replaced
+//	replaced/       a crawl that ended without a page, until the one in its place begins
 //	repair.json     while a repair puts its files in place (journal.go)
 //	fields.yaml     what a person wants of the pages as a table, if they put it there
 //	known-pages-*.new  what a process knows of many pages, where the system keeps the
@@ -213,6 +214,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "tdmrep", "tdmrep.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new", "member.json", "member.json.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "tdmrep", "tdmrep.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new", "member.json", "member.json.new", replacedDir}, name) ||
 		strings.HasPrefix(name, ".model-") || isScratch(name)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -147,18 +148,67 @@ func (w *Writer) writeHarvest(h *event.Harvest, by *provenance) error {
 // Discard removes the crawl, for a new one. One with pages in its archive stays as
 // it is, and is an error.
 func (w *Writer) Discard() error {
-	if kept, err := w.keeps(func(p store.Piece) bool { return p.Type == "metadata" && p.Meta.Page }); err != nil {
+	if err := w.withoutPages(); err != nil {
 		return err
-	} else if kept {
-		return fmt.Errorf("%s holds pages: they are not removed for a new crawl; choose another folder", w.ArchiveDir())
 	}
 	var errs []error
-	for _, name := range []string{
-		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.KnownFile(), w.RobotsFile(), w.ReservationsFile(), w.ActivityFile(), w.SumFile(), w.LostFile(), w.WorkersFile(), w.MemberFile(), w.ShippedFile(), w.ActFile(), w.actsForAll(), w.JobFile(),
-	} {
+	for _, name := range w.files() {
 		errs = append(errs, os.RemoveAll(name))
 	}
 	return errors.Join(append(errs, w.clearScratch())...)
+}
+
+// SetAside moves the crawl, which Discard would remove, into the folder "replaced" of its own for a
+// new one. The caller calls back where that does not begin: the crawl is there again as it was. Else the
+// caller calls drop, which removes it.
+func (w *Writer) SetAside() (back, drop func() error, err error) {
+	if err := w.withoutPages(); err != nil {
+		return nil, nil, err
+	}
+	aside := filepath.Join(w.dir, replacedDir)
+	drop = func() error { return os.RemoveAll(aside) }
+	if err := errors.Join(drop(), os.Mkdir(aside, 0o755)); err != nil {
+		return nil, nil, err
+	}
+	move := func(from, to string) error {
+		var errs []error
+		for _, name := range w.files() {
+			err := os.Rename(filepath.Join(from, filepath.Base(name)), filepath.Join(to, filepath.Base(name)))
+			if !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+		return errors.Join(errs...)
+	}
+	back = func() error {
+		if err := errors.Join(w.Discard(), move(aside, w.dir)); err != nil {
+			return err
+		}
+		return os.Remove(aside)
+	}
+	if err := move(w.dir, aside); err != nil {
+		return nil, nil, errors.Join(err, move(aside, w.dir))
+	}
+	return back, drop, nil
+}
+
+// replacedDir has a crawl without pages until the one that takes its place has begun.
+const replacedDir = "replaced"
+
+// withoutPages is an error where the archive holds pages.
+func (w *Writer) withoutPages() error {
+	kept, err := w.keeps(func(p store.Piece) bool { return p.Type == "metadata" && p.Meta.Page })
+	if err == nil && kept {
+		err = fmt.Errorf("%s holds pages: they are not removed for a new crawl; choose another folder", w.ArchiveDir())
+	}
+	return err
+}
+
+// files are those of the crawl itself, the job file last: while it is there, a crawl is.
+func (w *Writer) files() []string {
+	return []string{
+		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.KnownFile(), w.RobotsFile(), w.ReservationsFile(), w.ActivityFile(), w.SumFile(), w.LostFile(), w.WorkersFile(), w.MemberFile(), w.ShippedFile(), w.ActFile(), w.actsForAll(), w.JobFile(),
+	}
 }
 
 // clear removes what a run left that never committed a turn: the log tells of

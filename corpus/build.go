@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -256,7 +257,43 @@ func mayReplace(dir string, force bool) error {
 	if !force {
 		return fmt.Errorf("%s: %w: choose another folder, or replace the recorded web in it with --force", dir, os.ErrExist)
 	}
+	switch others, err := foreign(dir); {
+	case err != nil:
+		return err
+	case len(others) > 0:
+		return fmt.Errorf("%s: %w, and holds files that are not of the recorded web (%s), which would be lost: move them away, or choose another folder", dir, os.ErrExist, strings.Join(others, ", "))
+	}
 	return nil
+}
+
+// foreign names up to three files in the folder of a recorded web that are not of it.
+func foreign(dir string) (names []string, err error) {
+	own := map[string]bool{lockName: true, manifestName: true, indexName: true, pagesFile: true, labelsName: true}
+	m, broken := readManifest(filepath.Join(dir, manifestName))
+	for _, t := range m.Topics {
+		own[filepath.Clean(filepath.FromSlash(t.Truth))] = true
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		in, file := filepath.Split(name)
+		switch {
+		case err != nil:
+			return err
+		case own[name], in == "" && strings.HasSuffix(file, ".warc.gz"):
+		case in == "" && (strings.HasPrefix(file, ".index-") || strings.HasPrefix(file, ".pages-")): // of a process that was killed
+		case broken != nil && in == "truth"+string(filepath.Separator): // which topics have a truth is not known
+		default:
+			names = append(names, name)
+		}
+		if len(names) == 3 {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return names, err
 }
 
 // replace puts tmp in the place of dir.

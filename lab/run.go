@@ -72,7 +72,10 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	}
 	f.documents = o.Documents
 	r := &runner{File: f, dir: dir, opt: o}
-	var err error
+	err := checkOwn(dir)
+	if err != nil {
+		return Outcome{}, err
+	}
 	if !o.Replace {
 		if err := f.checkFolder(dir); err != nil {
 			return Outcome{}, err

@@ -19,6 +19,24 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// checkOwn refuses a folder that holds files and no results: a run would write over those that have
+// the names of its own, such as the lab file of the user.
+func checkOwn(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, factsFile)); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries { // but for what a run makes before it has facts
+		if !slices.Contains([]string{"lock", "webs", cellsDir, topicsDir, runsDir}, e.Name()) {
+			return job.Mistake{Err: fmt.Errorf("%s holds other files (%s) and no results of a lab: give another folder", dir, e.Name())}
+		}
+	}
+	return nil
+}
+
 // checkFolder refuses a folder that holds the results of another lab: its report would
 // be replaced, and cells of both would lie side by side. What a lab may change between
 // two runs in one folder are the title, the notes, the measures, the baseline, keep-runs

@@ -56,6 +56,34 @@ func TestFolderOfAnotherLab(t *testing.T) {
 	}
 }
 
+// A folder with files of the user and no results is left as it is, also with Replace.
+func TestFolderOfTheUser(t *testing.T) {
+	for _, name := range []string{labFile, "report.md", "web.yaml"} {
+		dir := t.TempDir()
+		text := "# mine\nwebs: [{path: " + small(t) + ", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n"
+		own := filepath.Join(dir, name)
+		if err := os.WriteFile(own, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Read(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, replace := range []bool{false, true} {
+			_, err := f.Run(t.Context(), dir, Options{Replace: replace})
+			if !errors.As(err, new(job.Mistake)) || !strings.Contains(err.Error(), "holds other files ("+name+") and no results of a lab") {
+				t.Errorf("%s, replace %v: %v", name, replace, err)
+			}
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("%s: the folder has %v, %v", name, entries, err)
+		}
+		if now, err := os.ReadFile(own); err != nil || string(now) != text {
+			t.Errorf("%s is now %q, %v", name, now, err)
+		}
+	}
+}
+
 // A judge under a name of its own is the one that the file says, in cells and in what is told
 // of judges; and what was possible is told at the budgets of the file.
 func TestFolderKnowsItsJudges(t *testing.T) {

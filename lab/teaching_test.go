@@ -51,7 +51,7 @@ func BenchmarkTrainingData(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			sequences, err := graph.Sequences(train.SequenceOptions{Seed: g.chance()})
+			sequences, err := graph.Sequences(b.Context(), train.SequenceOptions{Seed: g.chance()})
 			if err != nil {
 				b.Fatal(err)
 			}

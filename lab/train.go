@@ -379,7 +379,7 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *ModelTraining) (
 	if err != nil {
 		return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
 	}
-	sequences, err := graph.Sequences(train.SequenceOptions{Count: l.Sequences, Seed: g.chance()})
+	sequences, err := graph.Sequences(ctx, train.SequenceOptions{Count: l.Sequences, Seed: g.chance()})
 	if err != nil && !(errors.Is(err, train.ErrNoSequence) && pagesAlone(kind)) {
 		return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
 	}

@@ -55,7 +55,7 @@ func fit(t testing.TB, kind model.Kind, g *train.Graph, set map[string]float64) 
 			}
 		}
 	}
-	sequences, err := g.Sequences(train.SequenceOptions{Count: 50})
+	sequences, err := g.Sequences(t.Context(), train.SequenceOptions{Count: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ type SequenceOptions struct {
 // taken twice, so a small graph may give fewer than Count: drawing ends after
 // 10·Count walks in a row, and at least a thousand, that were drawn before.
 // The same seed gives the same sequences. The error is ErrNoSequence, or names
-// the option that is wrong.
-func (g *Graph) Sequences(o SequenceOptions) ([]Sequence, error) {
+// the option that is wrong, or is that of ctx.
+func (g *Graph) Sequences(ctx context.Context, o SequenceOptions) ([]Sequence, error) {
 	if o.Count == 0 {
 		o.Count = 10_000
 	}
@@ -66,6 +67,9 @@ func (g *Graph) Sequences(o SequenceOptions) ([]Sequence, error) {
 	for walk := 1; len(out) < o.Count && barren < max(1000, 10*o.Count); walk++ {
 		if len(g.Nodes) == 0 {
 			break
+		}
+		if walk%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		barren++
 		at := int32(chance.IntN(len(g.Nodes)))

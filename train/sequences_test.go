@@ -16,7 +16,7 @@ import (
 
 func sample(t testing.TB, g *Graph, o SequenceOptions) []Sequence {
 	t.Helper()
-	list, err := g.Sequences(o)
+	list, err := g.Sequences(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +132,11 @@ func TestSequencesOfAnyWeb(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := SequenceOptions{Count: rapid.IntRange(1, 200).Draw(t, "count"), MaxLength: rapid.IntRange(2, 6).Draw(t, "longest"), Seed: rapid.Uint64().Draw(t, "seed")}
-		list, err := g.Sequences(o)
+		list, err := g.Sequences(t.Context(), o)
 		if err != nil {
 			t.Fatal(err) // layer 1 links to layer 0, so there is one
 		}
-		again, _ := g.Sequences(o)
+		again, _ := g.Sequences(t.Context(), o)
 		if fmt.Sprint(again) != fmt.Sprint(list) {
 			t.Fatal("the same seed gives other sequences")
 		}
@@ -170,8 +170,18 @@ func TestSequencesOfAnyWeb(t *testing.T) {
 	})
 }
 
+// Of a small graph so many sequences are wanted that drawing would go on for long after the interrupt.
+func TestSequencesStop(t *testing.T) {
+	g := collect(t, paper(), CollectOptions{}, "0")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if list, err := g.Sequences(ctx, SequenceOptions{Count: 10_000_000}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%d sequences, %v", len(list), err)
+	}
+}
+
 func TestSequenceErrors(t *testing.T) {
-	if _, err := (&Graph{Nodes: []Node{{Page: &web.Page{}}}, Layers: 1}).Sequences(SequenceOptions{}); !errors.Is(err, ErrNoSequence) {
+	if _, err := (&Graph{Nodes: []Node{{Page: &web.Page{}}}, Layers: 1}).Sequences(t.Context(), SequenceOptions{}); !errors.Is(err, ErrNoSequence) {
 		t.Errorf("a graph without links: error %v", err)
 	}
 	for says, o := range map[string]SequenceOptions{
@@ -180,7 +190,7 @@ func TestSequenceErrors(t *testing.T) {
 		"lengths of 5 to 4":      {MinLength: 5, MaxLength: 4},
 		"lengths of 2 to 100000": {MaxLength: 100000},
 	} {
-		if _, err := (&Graph{}).Sequences(o); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := (&Graph{}).Sequences(t.Context(), o); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("error %v, want one that says %q", err, says)
 		}
 	}

@@ -136,9 +136,10 @@ func (c *crawlCmd) missingFolder() error {
 // crawl begins the crawl in the folder, or goes on with it; prepare, unless nil, has a say
 // before it is made.
 func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents, prepare func(m *job.Maker, w *collection.Writer) error) error {
-	j, err := c.jobOf(collection.At(c.Out), std.in)
+	begun := collection.At(c.Out).Begun() // without --resume by a crawl that ended without a page: see job
+	j, err := c.jobOf(collection.At(c.Out), terminal.Until(ctx, std.in))
 	if err != nil {
-		return exit{exitUsage, err}
+		return stoppedOr(ctx, exit{exitUsage, err}, stoppedBefore)
 	}
 	if err := c.changedForAll(j); err != nil {
 		return exit{exitUsage, err}
@@ -157,18 +158,28 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	if err != nil {
 		return err
 	}
-	if w.Begun() != c.Resume { // while the job was made, such as of seeds from standard input
+	if w.Begun() != begun { // while the job was made, such as of seeds from standard input
 		if err = errors.Join(fmt.Errorf("%s was begun or removed by another waggle: run the same command again", event.Line(c.Out)), w.Close()); !w.Begun() {
 			place.Remove()
 		}
 		return err
 	}
+	undo, settle := w.Discard, func() error { return nil } // where no crawl begins, and where one does
+	if begun && !c.Resume {
+		if err := job.MayBeginAnew(w.Collection); err != nil {
+			return exit{exitUsage, errors.Join(err, w.Close())}
+		}
+		if undo, settle, err = w.SetAside(); err != nil {
+			return errors.Join(err, w.Close())
+		}
+	}
 	shipped, err := c.startShipper(ctx, w.Collection, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
 	if err != nil {
-		if err = errors.Join(err, w.Close()); !w.Begun() {
-			place.Remove()
+		if !w.Begun() {
+			err = errors.Join(err, undo())
+			defer place.Remove()
 		}
-		return exit{exitUsage, err}
+		return exit{exitUsage, errors.Join(err, w.Close())}
 	}
 	m := &job.Maker{Job: j, Writer: w, Documents: docs, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
 	c.shipped = shipped.follow(m)
@@ -179,7 +190,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 		if err := prepare(m, w); err != nil {
 			err = errors.Join(err, shipped.end(ctx, false))
 			if !w.Begun() {
-				err = errors.Join(err, w.Discard())
+				err = errors.Join(err, undo())
 				defer place.Remove()
 			}
 			return errors.Join(err, w.Close())
@@ -202,6 +213,9 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	})
 	show := func(j *job.Job) view.View {
 		fresh = false
+		if err := settle(); err != nil {
+			complain(std.err, err)
+		}
 		if !c.JSON {
 			printOutline(std.out, j, m.Topic)
 		}
@@ -217,7 +231,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	unshipped := shipped.end(ctx, w.Begun())
 	if !w.Begun() || fresh && err != nil { // nothing began: nothing is left behind
-		err = errors.Join(err, w.Discard())
+		err = errors.Join(err, undo())
 		defer place.Remove()
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
@@ -288,7 +302,7 @@ func (c *crawlCmd) open(ctx context.Context, std streams, docs parse.Documents) 
 
 // printOutline says what a crawl will do, in lines that fit the terminal. t is its topic,
 // nil where it is not made yet.
-func printOutline(out *os.File, j *job.Job, t *topic.Topic) {
+func printOutline(out terminal.Output, j *job.Job, t *topic.Topic) {
 	examples := len(j.Topic.Examples)
 	if t != nil {
 		examples = len(t.Examples)
@@ -363,13 +377,16 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
 }
 
+// stoppedBefore tells of an interrupt before the crawl began.
+const stoppedBefore = "stopped before the crawl began; run the same command again"
+
 // notMade says why a crawl could not be made, and what to do.
 func notMade(ctx context.Context, m *job.Maker, place func(path string) string, err error) error {
 	var broken *collection.OpenError
 	var wrong *job.Error
 	switch {
 	case ctx.Err() != nil:
-		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
+		return exit{exitStopped, errors.New(stoppedBefore)}
 	case errors.As(err, &wrong):
 		return exit{exitUsage, cli.PlacedBy(err, place)}
 	case errors.As(err, new(*worker.RefusedError)), errors.Is(err, worker.ErrUnknown):
@@ -451,16 +468,10 @@ func (c *crawlCmd) changedForAll(j *job.Job) error {
 // job makes the job of this run: of the folder when it goes on, else of the
 // job file and the flags.
 func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error) {
-	if col.Begun() {
-		if !c.Resume {
-			if err := job.MayBeginAnew(col); err != nil {
-				return nil, err
-			}
-			if err := discard(col); err != nil {
-				return nil, err
-			}
-			return c.job(col, in) // nothing was fetched: begin anew
-		}
+	switch {
+	case c.Resume && !col.Begun():
+		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.Dir())
+	case c.Resume:
 		j, err := job.In(col)
 		if err != nil {
 			return nil, err
@@ -472,9 +483,10 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 			return nil, fmt.Errorf("%s: %w", col.JobFile(), err) // perhaps it was cut off
 		}
 		return j, nil
-	}
-	if c.Resume {
-		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.Dir())
+	case col.Begun():
+		if err := job.MayBeginAnew(col); err != nil {
+			return nil, err
+		}
 	}
 	j, err := readJob(c.File)
 	if err != nil {
@@ -498,15 +510,6 @@ func readJob(name string) (*job.Job, error) {
 		return &job.Job{}, nil
 	}
 	return job.ReadGiven(name)
-}
-
-// discard removes a crawl.
-func discard(col collection.Collection) error {
-	w, err := col.Lock()
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.Discard(), w.Close())
 }
 
 // override puts the values of flags, and seeds, into the job and checks it. A

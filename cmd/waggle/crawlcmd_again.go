@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/revisit"
@@ -48,9 +49,9 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
 	}
 	if c.SeedsFile == "-" { // for every round: standard input is read once
-		seeds, err := c.seeds(std.in)
+		seeds, err := c.seeds(terminal.Until(ctx, std.in))
 		if err != nil {
-			return exit{exitUsage, err}
+			return stoppedOr(ctx, exit{exitUsage, err}, stoppedBefore)
 		}
 		c.Seeds, c.SeedsFile = seeds, ""
 	}

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -73,6 +75,69 @@ func TestFolderBegunMeanwhile(t *testing.T) {
 	}
 	if now := contents(t, filepath.Join(dir, "job.yaml")); now != job {
 		t.Errorf("the job of the other crawl was overwritten:\n%s", now)
+	}
+}
+
+// A crawl that ended without a page makes room for another one in its folder once that begins, and a job
+// file of the folder may be the one of the other. Until then everything of the first one is kept.
+func TestCrawlInPlaceOfOneWithoutPages(t *testing.T) {
+	var open atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut { // as a store of archives
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		if r.URL.Path == "/robots.txt" && !open.Load() {
+			fmt.Fprint(w, "User-agent: *\nDisallow: /\n")
+			return
+		}
+		fmt.Fprint(w, "<title>Honey</title><p>Bees make honey.")
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "bees")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "honey")
+	dir := filepath.Join(t.TempDir(), "bees")
+	jobFile := filepath.Join(dir, "job.yaml")
+	crawl := func(args ...string) (code int, said string) {
+		std, name := files(t)
+		code = run(t.Context(), append([]string{"crawl", "-o", dir}, args...), std)
+		return code, contents(t, name)
+	}
+	first := []string{server.URL + "/a", "--keywords", "honey", "--delay", "0", "--allow-private"}
+	if code, said := crawl(first...); code != exitNothing {
+		t.Fatalf("the first crawl ends with %d: %s", code, said)
+	}
+	kept := map[string]string{jobFile: contents(t, jobFile), filepath.Join(dir, "events.jsonl"): contents(t, filepath.Join(dir, "events.jsonl"))}
+	for _, c := range []struct {
+		args []string
+		said string
+	}{
+		{append(first, "--scorer", "wagle"), "wagle"},
+		{append(first, "--example", filepath.Join(dir, "none.html")), "none.html"},
+		{[]string{"-f", jobFile, "--example", filepath.Join(dir, "none.html")}, "none.html"},
+		{append(first, "--ship", "s3://archives/bees", "--ship-endpoint", server.URL), "may not read and write"},
+	} {
+		if code, said := crawl(c.args...); code != exitUsage || !strings.Contains(said, c.said) {
+			t.Errorf("%v ends with %d: %s", c.args, code, said)
+		}
+		for name, was := range kept {
+			if now, err := os.ReadFile(name); err != nil || string(now) != was {
+				t.Errorf("after %v: %v, %s is\n%s\nand was\n%s", c.args, err, name, now, was)
+			}
+		}
+		if names, err := filepath.Glob(filepath.Join(dir, "replaced*")); err != nil || len(names) > 0 {
+			t.Errorf("%v leaves %v, %v", c.args, names, err)
+		}
+	}
+	open.Store(true)
+	if code, said := crawl("-f", jobFile); code != exitDone {
+		t.Errorf("with the job file of the folder it ends with %d: %s", code, said)
+	}
+	if _, pages, err := collection.At(dir).Ended(); err != nil || pages != 1 {
+		t.Errorf("%d pages, %v", pages, err)
+	}
+	if folder.Exists(filepath.Join(dir, "replaced")) {
+		t.Error("what was replaced is still there")
 	}
 }
 

@@ -103,7 +103,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 		if err = forms[i].Write(ctx, in, std.out); errors.Is(err, syscall.EPIPE) {
 			err = nil // the reader has enough
 		}
-	} else if err = vacant(c.Out, c.Force); err == nil {
+	} else if err = vacant(c.Out, c.Force, c.Fields); err == nil {
 		err = exportTo(ctx, forms[i], in, c.Out)
 	}
 	return stoppedOr(ctx, err, "stopped before its end")

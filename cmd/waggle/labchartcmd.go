@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,11 +50,7 @@ func (c *labChartCmd) Run() error {
 	if err != nil {
 		return exit{exitUsage, fmt.Errorf("%s: %w", c.File, err)}
 	}
-	var b bytes.Buffer
-	if err := d.SVG(&b); err != nil {
-		return err
-	}
-	if err := os.WriteFile(c.Out, b.Bytes(), 0o644); err != nil {
+	if err := savePlot(c.Out, d); err != nil {
 		return exit{exitUsage, err}
 	}
 	return nil

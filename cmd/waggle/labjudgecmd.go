@@ -52,7 +52,7 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 		meter.Show(0, 0, "reading "+dir)
 		w, err := judgelab.OpenWeb(ctx, dir, labels)
 		if err != nil {
-			return exit{exitUsage, err}
+			return stoppedOr(ctx, exit{exitUsage, err}, "stopped; the same command begins anew")
 		}
 		defer w.Close() // it was read only
 		trial.Webs = append(trial.Webs, w)

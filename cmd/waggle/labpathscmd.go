@@ -42,7 +42,8 @@ which are all shown the same goals.`
 }
 
 // Run measures.
-func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
+func (c *labPathsCmd) Run(ctx context.Context, io streams) (err error) {
+	defer func() { err = stoppedOr(ctx, err, "stopped before its end") }()
 	meter := terminal.NewMeter(io.err)
 	defer meter.End()
 	w, pages, err := openPages(ctx, c.Web, meter)

@@ -31,7 +31,7 @@ type poolDrawCmd struct {
 	Top     int      `default:"200" help:"Of these, those of the best ranks, at most."`
 	Seed    uint64   `default:"1" placeholder:"N" help:"Seed of all random draws (default ${default})."`
 	Judges  []string `placeholder:"NAME,…" help:"Judges that rank all pages (default: those of the labs)."`
-	Force   bool     `help:"Replace the pool that is there. Labels of it do not fit another."`
+	Force   bool     `help:"Replace the pool that is there, unless it has labels: they do not fit another."`
 }
 
 // Help tells how pages are drawn.
@@ -95,7 +95,9 @@ func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	if err := p.Write(c.Out); err != nil {
+	if err := p.Write(c.Out); errors.Is(err, pool.ErrLabelled) {
+		return exit{exitUsage, err}
+	} else if err != nil {
 		return err
 	}
 	wrote, err := pool.WriteNarratives(c.Out, p)

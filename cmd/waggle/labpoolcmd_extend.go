@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/silver"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
@@ -42,8 +43,8 @@ takes it by truth: silver with silver: FILE, pool: DIR; gold grades stay.
 
 // Run extends.
 func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
-	if folder.Exists(c.Out) && !c.Force {
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	if err := vacant(c.Out, c.Force, pool.Files(c.Dir)...); err != nil {
+		return err
 	}
 	if !(c.Balance >= 0 && c.Balance <= 1) {
 		return exit{exitUsage, fmt.Errorf("--balance=%v: give a number from 0 to 1", c.Balance)}

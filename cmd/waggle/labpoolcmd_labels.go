@@ -140,7 +140,7 @@ func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
 		}
 		return err
 	}
-	if err := vacant(c.Out, c.Force); err != nil {
+	if err := vacant(c.Out, c.Force, pool.Files(c.Dir)...); err != nil {
 		return err
 	}
 	return folder.WriteBeside(c.Out, func(w io.Writer) error { return write(w, p, labels) })

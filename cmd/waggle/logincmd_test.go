@@ -13,7 +13,7 @@ import (
 // Cookies that the file cannot hold are not counted.
 func TestLoginTakes(t *testing.T) {
 	good := cookies.Cookie{Domain: "example.org", Name: "id", Value: "1"}
-	bad := cookies.Cookie{Domain: "example.org", Name: "id", Value: "é"}
+	bad := cookies.Cookie{Domain: "example.org", Name: "id", Value: "\xe9"}
 	for _, c := range []struct {
 		list []cookies.Cookie
 		out  string // its start

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -234,14 +236,42 @@ func main() {
 
 // streams are what a command reads and writes.
 type streams struct {
-	in       *os.File
-	out, err *os.File
+	in  *os.File
+	out terminal.Output
+	err *os.File
+}
+
+// watched is an output that keeps the first error of writing to it: what prints a report need not
+// look at each of its lines.
+type watched struct {
+	terminal.Output
+	mu     sync.Mutex
+	failed error
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.Output.Write(b)
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.failed = cmp.Or(w.failed, err)
+	}
+	return n, err
+}
+
+// err is what first went wrong, nil if nothing did.
+func (w *watched) err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
 }
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, std streams) (code int) {
 	docs, done := newDocuments()
 	defer done()
+	written := &watched{Output: std.out}
+	std.out = written
 	parser, err := kong.New(commandsFor(args),
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
@@ -291,7 +321,10 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 			return exitUsage
 		}
 	}
-	if err = unmade(out, k.Run(parser)); readerLeft(err, std.out) {
+	if err = unmade(out, k.Run(parser)); err == nil {
+		err = written.err()
+	}
+	if readerLeft(err, std.out) {
 		return exitDone
 	}
 	err = folderGiven(err)
@@ -331,7 +364,7 @@ func readSpan(in *kong.DecodeContext, target reflect.Value) error {
 
 // readerLeft tells that nothing went wrong but writing to standard output, whose
 // reader has gone, as that of | head does: it has what it wanted.
-func readerLeft(err error, out *os.File) bool {
+func readerLeft(err error, out terminal.Output) bool {
 	switch e := err.(type) {
 	case *fs.PathError:
 		return e.Path == out.Name() && errors.Is(e.Err, syscall.EPIPE)

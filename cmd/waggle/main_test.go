@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,6 +19,27 @@ func TestMain(m *testing.M) {
 	}
 	long.InMemory()
 	testscript.Main(m, map[string]func(){"waggle": main})
+}
+
+// A command whose report could not be written has failed, also where it looks at no line of it.
+func TestLostOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no device that is full: ", err)
+	}
+	defer full.Close()
+	dir := filepath.Join(t.TempDir(), "bees")
+	std, said := files(t)
+	if got := run(t.Context(), []string{"crawl", honeySite(t), "-o", dir, "--keywords", "honey", "--allow-private", "--delay", "0"}, std); got != exitDone {
+		t.Fatalf("the crawl ends with %d: %s", got, contents(t, said))
+	}
+	for _, args := range [][]string{{"verify", dir}, {"repair", dir}, {"lab", "list"}, {"judge", dir, "--threshold", "0.4"}, {"version"}} {
+		std, said := files(t)
+		std.out = full
+		if got := run(t.Context(), args, std); got != exitFailed || !strings.Contains(contents(t, said), "write /dev/full: ") {
+			t.Errorf("%v ends with %d: %s", args, got, contents(t, said))
+		}
+	}
 }
 
 // A command that came to its end was not stopped, though it is interrupted in that moment.

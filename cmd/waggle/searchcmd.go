@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/index"
 	"github.com/waggle-crawler/waggle/internal/terminal"
@@ -81,7 +79,7 @@ func (c *searchCmd) Run(ctx context.Context, std streams) error {
 	if c.JSON {
 		err = found.WriteJSON(out)
 	} else {
-		found.Write(out, q, terminal.Paint(term.IsTerminal(int(std.out.Fd())) && os.Getenv("NO_COLOR") == ""))
+		found.Write(out, q, terminal.Paint(terminal.Draws(std.out) && os.Getenv("NO_COLOR") == ""))
 	}
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return err

@@ -100,15 +100,19 @@ func (c *seedsCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	case c.Judged < 0 || c.Number < 1:
 		return exit{exitUsage, errors.New("--judge-pages is 0 or more, and -n is 1 or more")}
 	}
-	toFile := c.Out != "" && c.Out != "-"
-	if toFile {
-		if err := vacant(c.Out, c.Force); err != nil {
-			return err
-		}
-	}
 	j := &job.Job{}
 	if err := c.Apply(j); err != nil {
 		return exit{exitUsage, err}
+	}
+	toFile := c.Out != "" && c.Out != "-"
+	if toFile {
+		read := slices.Concat(j.Topic.Examples, j.Topic.Negatives)
+		for _, s := range sources {
+			read = append(read, s.Where)
+		}
+		if err := vacant(c.Out, c.Force, read...); err != nil {
+			return err
+		}
 	}
 	meter := terminal.NewMeter(std.err)
 	note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }

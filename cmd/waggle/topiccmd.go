@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -57,7 +58,7 @@ type topicImportCmd struct {
 }
 
 // Run imports.
-func (c *topicImportCmd) Run(std streams) error {
+func (c *topicImportCmd) Run(ctx context.Context, std streams) error {
 	info, err := os.Stat(c.From)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -80,12 +81,12 @@ func (c *topicImportCmd) Run(std streams) error {
 	var got taxonomy.ImportReport
 	err = folder.WriteZipped(c.Out, func(w io.Writer) error {
 		var err error
-		got, err = taxonomy.Import(w, c.From, c.Structure, o)
+		got, err = taxonomy.Import(ctx, w, c.From, c.Structure, o)
 		return err
 	})
 	meter.End()
 	if err != nil {
-		return unusable(err)
+		return stoppedOr(ctx, unusable(err), "stopped; nothing was written")
 	}
 	fmt.Fprintf(std.out, "%s: %s of %s\n", c.Out, terminal.Count(got.Examples, "example"), terminal.Count(got.Topics, "topic"))
 	got.WriteNotes(std.out, o)
@@ -103,7 +104,7 @@ type topicPruneCmd struct {
 }
 
 // Run prunes.
-func (c *topicPruneCmd) Run(std streams) error {
+func (c *topicPruneCmd) Run(ctx context.Context, std streams) error {
 	o := taxonomy.Pruning{K: c.K, Cap: c.Cap, Seed: c.Seed}
 	if c.K < 1 || c.Cap < 0 {
 		return exit{exitUsage, fmt.Errorf("-k %d --cap %d: k is at least 1, and the cap at least 0", c.K, c.Cap)}
@@ -121,12 +122,19 @@ func (c *topicPruneCmd) Run(std streams) error {
 	if o.Prefix, err = folder.Between(c.Out, filepath.Dir(c.Taxonomy)); err != nil {
 		return err
 	}
+	open := func() (io.ReadCloser, error) {
+		in, err := taxonomy.Open(c.Taxonomy)
+		return struct {
+			io.Reader
+			io.Closer
+		}{terminal.Until(ctx, in), in}, err
+	}
 	var got taxonomy.PruneReport
 	if err := folder.WriteZipped(c.Out, func(w io.Writer) error {
-		got, err = taxonomy.Prune(func() (io.ReadCloser, error) { return taxonomy.Open(c.Taxonomy) }, c.Taxonomy, w, o)
+		got, err = taxonomy.Prune(open, c.Taxonomy, w, o)
 		return err
 	}); err != nil {
-		return unusable(err)
+		return stoppedOr(ctx, unusable(err), "stopped; nothing was written")
 	}
 	got.Write(std.out, c.Out, c.K)
 	return nil

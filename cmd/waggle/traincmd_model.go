@@ -68,7 +68,7 @@ func kindNames() string {
 
 // Run fits.
 func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
-	if err := vacant(c.Out, c.Force); err != nil {
+	if err := vacant(c.Out, c.Force, append(c.Paths, train.GraphPath(c.Dir), train.SequencesPath(c.Dir))...); err != nil {
 		return err
 	}
 	if err := c.applyPreset(io); err != nil {

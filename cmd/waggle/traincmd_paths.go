@@ -117,7 +117,7 @@ func openPages(ctx context.Context, dir string, meter *terminal.Meter) (*corpus.
 	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.Show(done, total, "parsing") }})
 	if err != nil {
 		w.Close()
-		return nil, nil, err
+		return nil, nil, stoppedOr(ctx, err, "stopped before its end")
 	}
 	return w, pages, nil
 }

@@ -38,13 +38,13 @@ func (c *trainSequencesCmd) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	meter := terminal.NewMeter(io.err)
-	list, err := g.Sequences(train.SequenceOptions{
+	list, err := g.Sequences(ctx, train.SequenceOptions{
 		Count: c.Count, MinLength: c.MinLength, MaxLength: c.MaxLength, Seed: c.Seed,
 		Progress: func(done, total int) { meter.Show(done, total, "sequences") },
 	})
 	meter.End()
 	if err != nil {
-		return exit{exitUsage, err}
+		return stoppedOr(ctx, exit{exitUsage, err}, "stopped; nothing was written")
 	}
 	if err := train.SaveSequences(train.SequencesPath(c.Dir), g, list, c.Seed); err != nil {
 		return err

@@ -167,7 +167,7 @@ func (c *webInfoCmd) Run(ctx context.Context, io streams) error {
 	s, err := w.Survey(ctx, meter.Show)
 	meter.End()
 	if err != nil {
-		return err
+		return stoppedOr(ctx, err, "stopped before its end")
 	}
 	s.Write(io.out, w)
 	for _, d := range s.Damaged {

@@ -52,6 +52,17 @@ const (
 	strataName = "strata.gz"
 )
 
+// ErrLabelled says what to do about a folder that has labels of another pool.
+var ErrLabelled = errors.New("choose another folder, or move the labels away")
+
+// Files are the names of the files that a pool may have, with labels and narratives, in a folder.
+func Files(dir string) (names []string) {
+	for _, name := range []string{yamlName, pagesName, strataName, LabelsName, NarrativesName} {
+		names = append(names, filepath.Join(dir, name))
+	}
+	return names
+}
+
 const pagesHead = "web\ttopic\taddress\tstratum\n"
 
 // maxStrata bounds what strata.gz is unpacked to, in bytes.
@@ -65,7 +76,8 @@ type poolYAML struct {
 	Topics   []Topic `yaml:"topics"`
 }
 
-// Write writes the files of a pool and sets its revision.
+// Write writes the files of a pool and sets its revision. In a folder with labels of another pool,
+// which would fit no more, it writes nothing; the error wraps ErrLabelled then.
 func (p *Pool) Write(dir string) error {
 	pages, members := p.pages(), p.members()
 	rev, err := p.revision(pages, members)
@@ -73,6 +85,9 @@ func (p *Pool) Write(dir string) error {
 		return err
 	}
 	p.Revision = rev
+	if _, err := ReadLabels(dir, p); err != nil {
+		return fmt.Errorf("%w; %w", err, ErrLabelled)
+	}
 	head, err := yaml.Marshal(poolYAML(*p))
 	if err != nil {
 		return err

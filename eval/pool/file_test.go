@@ -55,6 +55,28 @@ func TestPoolIsReadAsWritten(t *testing.T) {
 	}
 }
 
+// A pool with labels is not replaced by another one, which they would not fit.
+func TestLabelsKeepTheirPool(t *testing.T) {
+	p, dir := small(t), t.TempDir()
+	if err := p.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, LabelsName), []byte(labelsMark+p.Revision+"\n"+labelsHead+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other := small(t)
+	other.Seed++
+	if err := other.Write(dir); !errors.Is(err, ErrLabelled) || !strings.Contains(err.Error(), "the labels are of pool "+p.Revision) {
+		t.Errorf("another pool: %v", err)
+	}
+	if err := small(t).Write(dir); err != nil {
+		t.Errorf("the same pool: %v", err)
+	}
+	if got, err := Open(dir); err != nil || got.Revision != p.Revision {
+		t.Errorf("the pool is now %+v, %v", got, err)
+	}
+}
+
 // A pool that was changed by hand is not taken for the one that was drawn.
 func TestPoolDamage(t *testing.T) {
 	for _, c := range []struct{ file, old, by, want string }{

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // Meter shows how far a long work is, in place on a terminal and now and then
@@ -25,7 +23,7 @@ type Meter struct {
 // NewMeter makes a meter of a work that begins now.
 func NewMeter(out *os.File) *Meter {
 	now := time.Now()
-	return &Meter{out: out, live: term.IsTerminal(int(out.Fd())), began: now, shown: now}
+	return &Meter{out: out, live: Draws(out), began: now, shown: now}
 }
 
 // Show tells that done of a total (0 = unknown) are done, and what is being done;

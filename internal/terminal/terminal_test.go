@@ -1,12 +1,17 @@
 package terminal
 
 import (
+	"context"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -64,6 +69,38 @@ func TestMeterOfShortWork(t *testing.T) {
 	m.End()
 	if info, err := out.Stat(); err != nil || info.Size() > 0 {
 		t.Errorf("it said %d bytes, %v", info.Size(), err)
+	}
+}
+
+// A terminal that is dumb is told as a file is.
+func TestDraws(t *testing.T) {
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil || !term.IsTerminal(int(tty.Fd())) {
+		t.Skip("this system gives no terminal here: ", err)
+	}
+	defer tty.Close()
+	for name, want := range map[string]bool{"xterm": true, "dumb": false} {
+		t.Setenv("TERM", name)
+		if got := Draws(tty); got != want || NewMeter(tty).live != want {
+			t.Errorf("TERM=%s: %v, a meter %v", name, got, !want)
+		}
+	}
+}
+
+// What is waited for is let go when the wait ends.
+func TestUntil(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := Until(ctx, in)
+	go io.WriteString(out, "bees")
+	b := make([]byte, 8)
+	if n, err := r.Read(b); err != nil || string(b[:n]) != "bees" {
+		t.Errorf("%q, %v", b[:n], err)
+	}
+	go cancel()
+	if n, err := r.Read(b); n > 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %q, %v", b[:n], err)
 	}
 }
 

@@ -6,13 +6,15 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // keylessConsole is a terminal without keys.
 type keylessConsole struct{ out int }
 
 // openConsole opens the terminal out. Keys are not read here.
-func openConsole(_, out *os.File) console { return keylessConsole{int(out.Fd())} }
+func openConsole(_ *os.File, out terminal.Output) console { return keylessConsole{int(out.Fd())} }
 
 func (c keylessConsole) Size() (width, height int) {
 	w, h, err := term.GetSize(c.out)

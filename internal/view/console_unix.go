@@ -33,7 +33,7 @@ type tty struct {
 }
 
 // openConsole opens the terminal out, with the keyboard in if that is one.
-func openConsole(in, out *os.File) console {
+func openConsole(in *os.File, out terminal.Output) console {
 	t := &tty{
 		in: int(in.Fd()), out: int(out.Fd()), signals: make(chan consoleSignal, 1),
 		heard: make(chan os.Signal, 4), stop: make(chan struct{}),

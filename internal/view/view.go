@@ -40,7 +40,7 @@ type View interface {
 // --again for a round of a collection): as events with asJSON, as a view drawn in
 // place on a terminal, as plain lines elsewhere. env reads the environment:
 // NO_COLOR (no colours) and TERM (dumb: plain lines).
-func New(out *os.File, asJSON bool, goesOn string, clk clock.Clock, env func(string) string) View {
+func New(out terminal.Output, asJSON bool, goesOn string, clk clock.Clock, env func(string) string) View {
 	switch {
 	case asJSON:
 		return newJSONView(out)

@@ -270,7 +270,7 @@ func (t *Sites) learn(ctx context.Context, l *siteLesson, s strategy) (*model.Fi
 	if err != nil {
 		return nil, err
 	}
-	walks, err := graph.Sequences(train.SequenceOptions{Count: 1000, Seed: t.Seed})
+	walks, err := graph.Sequences(ctx, train.SequenceOptions{Count: 1000, Seed: t.Seed})
 	if err != nil {
 		return nil, err
 	}

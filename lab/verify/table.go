@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // TableName is the name of the table in a folder of results.
@@ -211,5 +213,5 @@ func (t *Table) Accept(found []Finding, remade []string) error {
 		}
 		lines[f.Cell.line] = strings.Join(all, "\t")
 	}
-	return os.WriteFile(t.Name, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+	return folder.Write(t.Name, []byte(strings.Join(lines, "\n")+"\n"))
 }

@@ -3,22 +3,25 @@ package taxonomy
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // Import writes the taxonomy that a file or folder holds: a folder with one for each
 // topic, content.rdf.u8 of an Open Directory dump, or a table of topic and address. What
 // it is shows in its beginning. structure names structure.rdf.u8 of the same dump, "" if
 // there is none.
-func Import(w io.Writer, from, structure string, o Options) (r ImportReport, err error) {
+func Import(ctx context.Context, w io.Writer, from, structure string, o Options) (r ImportReport, err error) {
 	info, err := os.Stat(from)
 	if err != nil {
 		return r, err
 	}
 	if info.IsDir() {
-		if r, err = ImportFolder(w, os.DirFS(from), o); err != nil {
+		if r, err = ImportFolder(ctx, w, os.DirFS(from), o); err != nil {
 			err = fmt.Errorf("%s: %w", from, err)
 		}
 		return r, err
@@ -28,7 +31,7 @@ func Import(w io.Writer, from, structure string, o Options) (r ImportReport, err
 		return r, err
 	}
 	defer in.Close()
-	head := bufio.NewReaderSize(in, 4096)
+	head := bufio.NewReaderSize(terminal.Until(ctx, in), 4096)
 	rdf, err := isRDF(head, from)
 	if err != nil {
 		return r, err
@@ -48,7 +51,7 @@ func Import(w io.Writer, from, structure string, o Options) (r ImportReport, err
 		return r, err
 	}
 	defer s.Close()
-	return ImportRDF(w, Dump{Name: structure, Reader: s}, content, o)
+	return ImportRDF(w, Dump{Name: structure, Reader: terminal.Until(ctx, s)}, content, o)
 }
 
 // isRDF tells a dump from a table by its beginning, and both from what is neither.

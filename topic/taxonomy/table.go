@@ -2,6 +2,8 @@ package taxonomy
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -113,13 +115,13 @@ func lines(r io.Reader) func(func(string, error) bool) {
 // its examples are the HTML files in it (.html, .htm, .xhtml) and the addresses
 // in its lists (.txt, .urls: one a line, # begins a comment). Hidden files and
 // links to folders are left out.
-func ImportFolder(w io.Writer, tree fs.FS, o Options) (ImportReport, error) {
+func ImportFolder(ctx context.Context, w io.Writer, tree fs.FS, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from a folder")
 	if err != nil {
 		return ImportReport{}, err
 	}
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		base := path.Base(name)

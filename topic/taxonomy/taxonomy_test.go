@@ -340,7 +340,7 @@ func TestFolder(t *testing.T) {
 		"Poetry/notes.md":     {Data: []byte("-")},
 	}
 	var out bytes.Buffer
-	got, err := taxonomy.ImportFolder(&out, tree, taxonomy.Options{Prefix: "../pages"})
+	got, err := taxonomy.ImportFolder(t.Context(), &out, tree, taxonomy.Options{Prefix: "../pages"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	tree["Arts/links.txt"].Data = bytes.Repeat([]byte{'x'}, 70_000)
-	if _, err := taxonomy.ImportFolder(io.Discard, tree, taxonomy.Options{}); err == nil || !strings.Contains(err.Error(), "Arts/links.txt:1: the line is longer") {
+	if _, err := taxonomy.ImportFolder(t.Context(), io.Discard, tree, taxonomy.Options{}); err == nil || !strings.Contains(err.Error(), "Arts/links.txt:1: the line is longer") {
 		t.Errorf("a list of one long line: %v", err)
 	}
 
@@ -363,7 +363,7 @@ func TestFolder(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "A"), 0o755), os.WriteFile(filepath.Join(dir, "A", "a.html"), nil, 0o644), os.Symlink("..", filepath.Join(dir, "A", "up"))); err != nil {
 		t.Fatal(err)
 	}
-	got, err = taxonomy.ImportFolder(io.Discard, os.DirFS(dir), taxonomy.Options{})
+	got, err = taxonomy.ImportFolder(t.Context(), io.Discard, os.DirFS(dir), taxonomy.Options{})
 	if err != nil || got.Examples != 1 || got.Ignored != 1 {
 		t.Errorf("a circle: %+v, %v", got, err)
 	}

@@ -86,11 +86,6 @@ type settings struct {
 // Run collects, and saves the graph. Errors of type job.Mistake and *job.Error are for
 // the user to mend; after any other the same collection goes on where it was.
 func (c *Collection) Run(ctx context.Context) (_ *train.Graph, err error) {
-	if c.Force {
-		if err := c.clear(); err != nil {
-			return nil, err
-		}
-	}
 	j := c.Job
 	record, err := c.record(ctx)
 	if err != nil {
@@ -120,6 +115,11 @@ func (c *Collection) Run(ctx context.Context) (_ *train.Graph, err error) {
 		}
 		defer live.Close()
 		defer api.Close()
+	}
+	if c.Force && c.holdsGraph() { // nothing of the command is wrong any more
+		if err := c.clear(); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.begin(asked); err != nil {
 		return nil, job.Mistake{Err: err}
@@ -268,10 +268,10 @@ func (c *Collection) Check() error {
 			return fmt.Errorf("file of links: there is no %s", name)
 		}
 	}
-	if c.Force {
+	switch {
+	case c.Force && c.holdsGraph():
 		return nil
-	}
-	if folder.Exists(train.GraphPath(c.Out)) {
+	case !c.Force && folder.Exists(train.GraphPath(c.Out)):
 		return fmt.Errorf("%s holds a collected graph: go on with waggle train sequences %[1]s, or collect anew with --force", c.Out)
 	}
 	entries, err := os.ReadDir(c.Out)
@@ -290,6 +290,9 @@ func (c *Collection) Check() error {
 }
 
 func (c *Collection) settingsPath() string { return filepath.Join(c.Out, "collect.json") }
+
+// holdsGraph tells whether the folder is that of a collection, whose files may be removed for another.
+func (c *Collection) holdsGraph() bool { return folder.Exists(c.settingsPath()) }
 
 // clear removes a graph, and nothing else, from the folder.
 func (c *Collection) clear() error {

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -89,6 +90,48 @@ func TestFolderOfOthers(t *testing.T) {
 		}
 		if err := c.Check(); (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("with %s: %v", x.file, err)
+		}
+	}
+}
+
+// What is wrong with the command shows before a collection is replaced, and other folders are not touched.
+func TestForceRemovesLast(t *testing.T) {
+	site := t.TempDir()
+	collected, foreign := filepath.Join(site, "collected"), filepath.Join(site, "foreign")
+	kept := []string{train.GraphPath(collected), train.SequencesPath(collected), filepath.Join(collected, "collect.json"), filepath.Join(train.PagesPath(collected), "a"), filepath.Join(train.PagesPath(foreign), "a")}
+	for _, name := range kept {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("{}"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		dir, web string
+		target   []string
+		want     string
+	}{
+		{collected, filepath.Join(site, "none"), nil, "none"},
+		{collected, "", []string{"bees"}, "--target bees"},
+		{collected, "", []string{"https://bees.example/"}, "contact"},
+		{foreign, "", []string{"https://bees.example/"}, "holds other files (pages)"},
+	} {
+		x := Collection{
+			Out: c.dir, Job: &job.Job{}, Web: c.web, Target: c.target, Force: true, Layers: 5, LayerNodes: 600, Similar: 2,
+			Note: func(string) {}, Progress: func(int, int, string) {},
+		}
+		if c.web == "" {
+			x.MediaWiki = "https://wiki.example/w/api.php"
+		}
+		err := x.Check()
+		if err == nil {
+			_, err = x.Run(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for _, name := range kept {
+		if !folder.Exists(name) {
+			t.Errorf("%s is gone", name)
 		}
 	}
 }
