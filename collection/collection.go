@@ -176,7 +176,7 @@ func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) && c.jobAlo
 // jobAlone is an error where there is a job file without anything that a set-up keeps before it or a crawl
 // after it: a person put it there. It says what to do.
 func (c Collection) jobAlone() error {
-	if slices.ContainsFunc([]string{c.SumFile(), c.EventLog(), c.FrontierDir(), c.ArchiveDir(), c.ExampleFile()}, folder.Exists) || !folder.Exists(c.JobFile()) {
+	if slices.ContainsFunc([]string{c.SumFile(), c.EventLog(), c.FrontierDir(), c.ArchiveDir(), c.ExampleFile(), c.replaced()}, folder.Exists) || !folder.Exists(c.JobFile()) {
 		return nil
 	}
 	return fmt.Errorf("%s holds a job file and no crawl: put the crawl into another folder, such as %s", c.dir, filepath.Join(c.dir, "crawl"))

@@ -45,16 +45,17 @@ func (c Collection) Lock() (*Writer, error) {
 	if errors.Is(err, folder.ErrLocked) {
 		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.dir)
 	}
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+	if (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) && folder.Exists(c.dir) {
 		return nil, unwritableError{fmt.Errorf("%s cannot be written: run the command as its owner, or on a copy of it: %w", c.dir, err)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the crawl: %w", err)
 	}
-	if err := c.goOn(); err != nil {
+	w := &Writer{c, lock}
+	if err := errors.Join(c.goOn(), w.bringBack()); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &Writer{c, lock}, nil
+	return w, nil
 }
 
 // Close gives the folder back.
@@ -165,35 +166,74 @@ func (w *Writer) SetAside() (back, drop func() error, err error) {
 	if err := w.withoutPages(); err != nil {
 		return nil, nil, err
 	}
-	aside := filepath.Join(w.dir, replacedDir)
-	drop = func() error { return os.RemoveAll(aside) }
-	if err := errors.Join(drop(), os.Mkdir(aside, 0o755)); err != nil {
+	aside := w.replaced()
+	if err := os.Mkdir(aside, 0o755); err != nil {
 		return nil, nil, err
 	}
-	move := func(from, to string) error {
-		var errs []error
-		for _, name := range w.files() {
-			err := os.Rename(filepath.Join(from, filepath.Base(name)), filepath.Join(to, filepath.Base(name)))
-			if !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, err)
-			}
-		}
-		return errors.Join(errs...)
+	if err := w.move(w.dir, aside); err != nil {
+		return nil, nil, errors.Join(err, w.moveBack())
 	}
 	back = func() error {
-		if err := errors.Join(w.Discard(), move(aside, w.dir)); err != nil {
+		if err := w.Discard(); err != nil {
 			return err
 		}
-		return os.Remove(aside)
+		return w.moveBack()
 	}
-	if err := move(w.dir, aside); err != nil {
-		return nil, nil, errors.Join(err, move(aside, w.dir))
-	}
-	return back, drop, nil
+	return back, func() error { return os.RemoveAll(aside) }, nil
 }
 
 // replacedDir has a crawl without pages until the one that takes its place has begun.
 const replacedDir = "replaced"
+
+func (c Collection) replaced() string { return filepath.Join(c.dir, replacedDir) }
+
+// bringBack ends what SetAside began in a process that was killed. The job file is moved last: where it is
+// aside, all was, and the crawl in the folder is the new one.
+func (w *Writer) bringBack() error {
+	switch moved := folder.Exists(filepath.Join(w.replaced(), filepath.Base(w.JobFile()))); {
+	case !folder.Exists(w.replaced()):
+		return nil
+	case moved && w.Begun():
+		return os.RemoveAll(w.replaced())
+	case moved:
+		if err := w.Discard(); err != nil {
+			return err
+		}
+	}
+	return w.moveBack()
+}
+
+func (w *Writer) moveBack() error {
+	if err := w.move(w.replaced(), w.dir); err != nil {
+		return err
+	}
+	return os.Remove(w.replaced())
+}
+
+// move moves the files of the crawl from one folder to another.
+func (w *Writer) move(from, to string) error {
+	var errs []error
+	for _, name := range w.files() {
+		err := os.Rename(filepath.Join(from, filepath.Base(name)), filepath.Join(to, filepath.Base(name)))
+		if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// BringBack brings a crawl without pages back that was set aside for a new one by a process that was killed
+// before that began. Lock does so, too.
+func (c Collection) BringBack() error {
+	if !folder.Exists(c.replaced()) {
+		return nil
+	}
+	w, err := c.Lock()
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
 
 // withoutPages is an error where the archive holds pages.
 func (w *Writer) withoutPages() error {
@@ -204,7 +244,7 @@ func (w *Writer) withoutPages() error {
 	return err
 }
 
-// files are those of the crawl itself, the job file last: while it is there, a crawl is.
+// files are those of the crawl itself, the job file last.
 func (w *Writer) files() []string {
 	return []string{
 		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.KnownFile(), w.RobotsFile(), w.ReservationsFile(), w.ActivityFile(), w.SumFile(), w.LostFile(), w.WorkersFile(), w.MemberFile(), w.ShippedFile(), w.ActFile(), w.actsForAll(), w.JobFile(),

@@ -378,7 +378,8 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	}
 	turn := web.Turn{}
 	r.step.count.Relevant = r.Is
-	r.step.count.Sweeping, r.step.count.Sweep, r.step.count.SweepDue = false, nil, false
+	c := &r.step.count
+	c.Sweeping, c.Sweep, c.SweepDue, c.SweepAgain = false, nil, false, false
 	r.step.store(&turn)
 	if err := r.clearStates(ctx, &turn); err != nil {
 		return err

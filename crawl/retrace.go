@@ -69,7 +69,7 @@ func (r *Retrace) Add(e event.Event, known bool) {
 		r.seed(e.Visit, known, false)
 		r.dated(&e, known)
 	case event.Failed:
-		moved := e.Queued && e.Link != web.LinkAgain // where a known page moved to is a new one
+		moved := e.Queued && (e.Link != web.LinkAgain || e.Reason != web.ReasonRedirect) // where a known page redirects to is a new one
 		r.seed(e.Visit, known, e.Retry || moved)
 		if moved && e.Priority >= SeedPriority {
 			if r.seeds[e.To] = true; e.Retry && !known {

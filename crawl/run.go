@@ -151,9 +151,9 @@ type driver struct {
 	rounds     int              // since then
 	entered    int              // of step.moved: those whose pages of Again.Due are in the frontier
 	dueOf      map[string][]int // places in Again.Due, by Scope.home, of those not in it yet; nil before the first move
-	// Of what was fetched before the keywords changed; nil = nothing is judged anew. How often they changed, from 1 on.
+	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
-	wording  atomic.Int64
+	wording  atomic.Int64 // how often the keywords changed, and one
 	// Of other workers: the sum of their standings, and its version; and how many pages came
 	// by links of this worker that were among the best.
 	others        Standing

@@ -198,6 +198,7 @@ func (s *Summary) Add(e Event) {
 	case Tick:
 		s.Frontier, s.Waits = e.Frontier, e.Waits
 	case Ended:
+		s.Silence, s.silent = s.SilenceUntil(t), time.Time{}
 		s.Frontier = e.Frontier
 		s.How, s.Next, s.Until = e.How, e.Next, e.Until
 	}

@@ -124,13 +124,17 @@ type givenUp struct {
 func hostsGivenUp(path string) map[web.Host]givenUp {
 	hosts, n := map[web.Host]givenUp{}, 0
 	for e, err := range event.ReadKinds(path, event.Dropped{}.Kind()) {
-		if d, ok := e.(event.Dropped); ok && err == nil && len(d.URLs) == 0 {
+		if d, ok := e.(event.Dropped); ok && err == nil && givesUp(&d) {
 			n++
 			hosts[d.Host] = givenUp{n, d.Reason}
 		}
 	}
 	return hosts
 }
+
+// givesUp tells whether an event is of a host whose links nobody fetches any more. Those of a host that
+// another worker has may wait there.
+func givesUp(e *event.Dropped) bool { return len(e.URLs) == 0 && e.Reason != web.ReasonElsewhere }
 
 // read adds the fates that a log tells of.
 func (f *fates) read(ctx context.Context, log string) error {
@@ -183,7 +187,7 @@ func (f *fates) read(ctx context.Context, log string) error {
 				queue(e.To)
 			}
 		case event.Dropped:
-			if len(e.URLs) == 0 {
+			if givesUp(&e) {
 				n++
 			}
 			for _, u := range e.URLs {

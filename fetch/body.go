@@ -401,7 +401,8 @@ func (l *layer) Read(p []byte) (int, error) {
 }
 
 // trails tells the error of a decoder for bytes behind a whole stream, such as a line break or padding, which
-// browsers do not mind either. Those behind gzip are passed over by members.
+// browsers do not mind either. Those behind gzip are passed over by members. Fewer than four behind zstd are not told
+// from a frame that is cut.
 func (l *layer) trails(err error) bool {
 	return err != nil && (l.coding == "zstd" && l.read > 0 && errors.Is(err, zstd.ErrMagicMismatch) ||
 		l.coding == "br" && err.Error() == "brotli: excessive input") // its package gives that no name

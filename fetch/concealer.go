@@ -116,6 +116,9 @@ func (d *concealer) elsewhere(text []reading) *finder {
 // secrets for it, and else by the site whose cookies it shares: a text can name any number of hosts of one site,
 // and of others, of which nothing is kept.
 func (d *concealer) at(name string) *siteWords {
+	if name == "" {
+		return nil
+	}
 	key := name
 	if _, own := d.all.words["//"+name]; !own {
 		key = web.Host(name).Domain()
@@ -129,6 +132,10 @@ func (d *concealer) at(name string) *siteWords {
 		words = d.usable(key, words)
 		one = &siteWords{words, newFinder(words)}
 		d.named[key] = one
+	}
+	if key != name && slices.ContainsFunc(one.words, func(w string) bool { return standsIn(name, w) }) {
+		words := d.usable(name, slices.Clone(one.words)) // not kept: it is of one host
+		return &siteWords{words, newFinder(words)}
 	}
 	return one
 }

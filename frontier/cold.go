@@ -144,7 +144,7 @@ func (f *Frontier) warm(id uint32, s web.HostState) *host {
 		}
 	}
 	c.flags &^= coldReady | coldWaiting
-	c.queued = 0 // of one at hand it would be of another time
+	c.queued = 0 // Hosts counts by it those that are cold
 	return h
 }
 

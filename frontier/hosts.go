@@ -9,7 +9,7 @@ import (
 
 // Hosts tells of the n hosts for which most candidates wait, those of which one
 // is leased among them; of equal ones by name. It looks at every host, and at the names of 2n of them: where more have
-// as many candidates as the n-th, those count that were met first.
+// as many candidates as the n-th, the ones that the frontier has known longest are told.
 func (f *Frontier) Hosts(n int) []web.HostQueue {
 	out := []web.HostQueue{}
 	if f.broken != nil || n <= 0 {

@@ -141,8 +141,14 @@ func openNewest(dir string, config map[string]any) (bleve.Index, error) {
 	if err := x.Close(); err != nil {
 		return nil, err
 	}
-	return openCommitted(dir, config)
+	if x, err = openCommitted(dir, config); damaged(err) { // it was read whole a moment ago
+		err = errors.Join(errPassing, err)
+	}
+	return x, err
 }
+
+// errPassing says that an index is not damaged: the system did not let it be opened to be written.
+var errPassing = errors.New("it can be read, and not be opened to be written: try again")
 
 // readSegments reads the end of each segment in a folder, and returns an error of the system, which
 // bleve does not pass on.
@@ -229,7 +235,7 @@ func recovered(err *error) {
 // because the system would not read or write them.
 func damaged(err error) bool {
 	var system syscall.Errno
-	return err != nil && !errors.Is(err, bolt.ErrTimeout) && (!errors.As(err, &system) || errors.Is(err, fs.ErrNotExist))
+	return err != nil && !errors.Is(err, bolt.ErrTimeout) && !errors.Is(err, errPassing) && (!errors.As(err, &system) || errors.Is(err, fs.ErrNotExist))
 }
 
 // link makes a file known by another name, where the system lets it.

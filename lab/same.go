@@ -22,8 +22,10 @@ import (
 // checkOwn refuses a folder that holds files and no results: a run would write over those that have
 // the names of its own, such as the lab file of the user.
 func checkOwn(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, factsFile)); err == nil {
-		return nil
+	for _, own := range []string{factsFile, cellsDir} { // a run that was killed may have no facts
+		if _, err := os.Stat(filepath.Join(dir, own)); err == nil {
+			return nil
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -281,7 +281,9 @@ func (p *peer) Idle() bool {
 	}
 	for _, r := range p.runs {
 		f := r.crawl.Frontier.Stats(p.clock.now)
-		if r.peer != p && !r.over && (r.inFlight > 0 || f.Queued > f.Held || !r.peer.inbox.Empty()) {
+		// One whose next pages promise too little gives out none of what waits.
+		may := f.Queued > f.Held && (r.crawl.Policy.UntilGain == 0 || r.waits || r.woken)
+		if r.peer != p && !r.over && (r.inFlight > 0 || may || !r.peer.inbox.Empty()) {
 			return false
 		}
 	}

@@ -454,6 +454,7 @@ func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	told := &watch.Export{Form: forms[i].Name, At: time.Now().UTC()}
 	if err != nil {
 		told.Why = withPartial(c.Why(err), "")
+		told.Refused = !missing && !file.is
 	}
 	if err == nil || missing && partial {
 		if missing {

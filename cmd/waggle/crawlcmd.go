@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if c.Join != "" && !c.isAddress() && folder.Same(c.Join, c.Out) {
 		return exit{exitUsage, fmt.Errorf("--join: %s is the folder of the crawl: name another one for the engine", c.Join)}
 	}
-	if err := collection.At(c.Out).Usable(); err != nil {
+	if err := cmp.Or(collection.At(c.Out).Usable(), collection.At(c.Out).BringBack()); err != nil {
 		return exit{exitUsage, err}
 	}
 	// What starts a worker again gives the same command.

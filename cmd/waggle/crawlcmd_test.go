@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -128,6 +129,14 @@ func TestCrawlInPlaceOfOneWithoutPages(t *testing.T) {
 		if names, err := filepath.Glob(filepath.Join(dir, "replaced*")); err != nil || len(names) > 0 {
 			t.Errorf("%v leaves %v, %v", c.args, names, err)
 		}
+	}
+	w, err := collection.At(dir).Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = w.SetAside() // and the process is killed
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
 	}
 	open.Store(true)
 	if code, said := crawl("-f", jobFile); code != exitDone {

@@ -73,8 +73,8 @@ regular expression (its group, where it has one), at the place among the values 
 page (1, -1), on the host and path whose pages are meant.
 
 Values are untrusted: one line without control and invisible characters, at most 4 KiB.
-In TSV one that a spreadsheet would take for a formula has an apostrophe before it, and
-several stand in one cell, parted by " | ".`
+In TSV one that a spreadsheet would take for a formula, or that begins with a quotation
+mark, has an apostrophe before it, and several stand in one cell, parted by " | ".`
 }
 
 // Run writes the table.

@@ -37,7 +37,7 @@ func seedsSettings() []string {
 		"contact", "politeness.delay", "fetch.secrets", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
 }
 
-// seedsFlags are the flags of seedsSettings. Of the judges they name those that need a topic alone: there is no
+// seedsFlags are the flags of seedsSettings. Of the judges they name those that can do with a topic alone: there is no
 // flag for what the others need.
 func seedsFlags(settings []job.Setting) cli.Flags {
 	settings = slices.Clone(settings)
@@ -45,7 +45,9 @@ func seedsFlags(settings []job.Setting) cli.Flags {
 		if s.Path == "judge.name" {
 			settings[i].Choices = nil
 			for _, d := range judge.Descriptions() {
-				if judge.Topical(d) {
+				if !slices.ContainsFunc(d.Needs, func(n judge.Need) bool {
+					return !n.Optional && n.Path != "topic" && !strings.HasPrefix(n.Path, "topic.")
+				}) {
 					settings[i].Choices = append(settings[i].Choices, d.Name)
 				}
 			}

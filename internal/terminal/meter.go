@@ -7,7 +7,7 @@ import (
 )
 
 // Meter shows how far a long work is, in place on a terminal and now and then
-// elsewhere. A work that ends soon says nothing: its only line would tell of its beginning.
+// elsewhere.
 type Meter struct {
 	out   *os.File
 	live  bool
@@ -22,8 +22,11 @@ type Meter struct {
 
 // NewMeter makes a meter of a work that begins now.
 func NewMeter(out *os.File) *Meter {
-	now := time.Now()
-	return &Meter{out: out, live: Draws(out), began: now, shown: now}
+	m := &Meter{out: out, live: Draws(out), began: time.Now()}
+	if !m.live { // the only line of a short work would tell of its beginning
+		m.shown = m.began
+	}
+	return m
 }
 
 // Show tells that done of a total (0 = unknown) are done, and what is being done;

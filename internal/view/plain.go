@@ -140,7 +140,7 @@ func (v *plainView) line() string {
 	}
 	if f := s.Frontier; f.Hosts > 0 {
 		line += fmt.Sprintf("  frontier %s  hosts %d ready%s, %d waiting%s", terminal.Number(s.queued()), f.Ready, better(s.Waits, f), f.Waiting-f.Down, down(f))
-		if f.Leased > 0 && f.Ready == 0 && f.Waiting == 0 {
+		if s.How == "" && f.Leased > 0 && f.Ready == 0 && f.Waiting == 0 {
 			// A reader of documents, or a browser, that begins takes a while.
 			line += fmt.Sprintf(", %s being fetched, read or rendered", terminal.Count(f.Leased, "page"))
 		}

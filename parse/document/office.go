@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -50,7 +51,7 @@ func readWord(src []byte, l Limits, w *Writer) error {
 		},
 		text: func(string) {}, end: func(string) {},
 	}, func() bool { return false })
-	if err != nil {
+	if errors.Is(err, ErrBounds) { // of what is damaged, what was read counts
 		return err
 	}
 	body := false

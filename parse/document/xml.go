@@ -52,7 +52,8 @@ func declaredIn(start []byte) string {
 }
 
 // decoded reads XML as UTF-8 by its byte order mark or by what it declares. What is no
-// character, or none that XML may hold, is U+FFFD: the decoder would end there.
+// character, or none that XML may hold, is U+FFFD: the decoder would end there, as it does at one that
+// is written as a reference.
 func decoded(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 4<<10)
 	start, _ := b.Peek(1 << 10)
@@ -72,7 +73,7 @@ func decoded(r io.Reader) io.Reader {
 // Source: RFC 7303, section 3.2.
 func marked(src []byte, label string) []byte {
 	e, name := charset.Lookup(label)
-	switch isUTF8 := utf8.Valid(src); {
+	switch isUTF8 := mostlyUTF8(src); {
 	case e == nil, name == "replacement", bytes.HasPrefix(src, []byte{0x1f, 0x8b}),
 		strings.HasPrefix(name, "utf-16") && bytes.IndexByte(src[:min(len(src), 4)], 0) < 0,
 		name == "utf-8" && !isUTF8,
@@ -81,6 +82,24 @@ func marked(src []byte, label string) []byte {
 	}
 	text, _ := parse.Decode(src, label)
 	return append([]byte(byteOrderMark), text...)
+}
+
+// mostlyUTF8 tells a text in UTF-8 of which little is broken, such as its end.
+func mostlyUTF8(src []byte) bool {
+	whole, broken := 0, 0 // characters beyond ASCII
+	for len(src) > 0 {
+		switch r, n := utf8.DecodeRune(src); {
+		case n > 1:
+			whole++
+			src = src[n:]
+		default:
+			if r == utf8.RuneError {
+				broken++
+			}
+			src = src[1:]
+		}
+	}
+	return broken == 0 || whole > broken
 }
 
 // maxRun bounds what stands between two signs "<", in bytes: the decoder holds a text, or

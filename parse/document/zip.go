@@ -3,6 +3,7 @@ package document
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -184,7 +185,7 @@ func readEPUB(src []byte, l Limits, w *Writer) error {
 		if err != nil {
 			w.Cut() // a chapter that is damaged, as far as it could be read
 		}
-		b, _ = parse.Decode(b, declaredIn(b))
+		b, _ = parse.Decode(b, cmp.Or(declaredIn(b), "utf-8"))
 		w.Open("section")
 		if err := writeMarkup(bodyOf(b), w, true); err != nil {
 			w.Cut() // a chapter that cannot be read

@@ -146,6 +146,9 @@ func (s *Store) fetchable(ctx context.Context, archive string, setup []string) (
 			return nil, fmt.Errorf("there is no archive at %s; waggle ship list names those that are below a place", s.Place(""))
 		}
 	}
+	if len(first) > 1 { // the job follows what stands behind it: alone it is no crawl that a fetch can go on with
+		first[0], first[1] = first[1], first[0]
+	}
 	return append(first, list...), nil
 }
 

@@ -282,7 +282,8 @@ func (c *Collection) Check() error {
 		return nil
 	}
 	for _, e := range entries {
-		if !slices.Contains([]string{"lock", "record", "collect.json.new"}, e.Name()) { // what is there before the settings are
+		// What is there before the settings are, or remains of a record that was being made.
+		if !slices.Contains([]string{"lock", "record", "collect.json.new"}, e.Name()) && !strings.HasPrefix(e.Name(), ".record-") {
 			return fmt.Errorf("%s holds other files (%s): choose a new folder", c.Out, e.Name())
 		}
 	}

@@ -33,7 +33,9 @@ const Name = "read-documents"
 // was put in its place, as an update does.
 func Self() (string, error) {
 	if runtime.GOOS == "linux" {
-		return "/proc/self/exe", nil
+		const self = "/proc/self/exe"
+		_, err := os.Stat(self)
+		return self, err
 	}
 	return os.Executable()
 }
