@@ -52,14 +52,14 @@ func declaredIn(start []byte) string {
 }
 
 // decoded reads XML as UTF-8 by its byte order mark or by what it declares. What is no
-// character, or none that XML may hold, is U+FFFD: the decoder would end there, as it does at one that
-// is written as a reference.
+// character, or none that XML may hold, is U+FFFD: the decoder would end there, as it does at a NUL and at one
+// that is written as a reference.
 func decoded(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 4<<10)
 	start, _ := b.Peek(1 << 10)
 	known, _ := charset.Lookup(cmp.Or(declaredIn(start), "utf-8"))
 	return transform.NewReader(b, transform.Chain(unicode.BOMOverride(known.NewDecoder()), runes.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff' {
+		if 0 < r && r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' || r == '\uffff' {
 			return utf8.RuneError
 		}
 		return r
