@@ -434,7 +434,8 @@ func TestRulesAreWeighed(t *testing.T) {
 		v := rulesOf(200, body)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > v.weight || v.weight > 2*took {
+		const others = 128 << 10 // bytes that what other tests left running may take or give back meanwhile
+		if took := int(after.HeapAlloc) - int(before.HeapAlloc); took > v.weight+others || v.weight > 2*took+others {
 			t.Errorf("%s: %d bytes for %d, counted as %d", name, took, len(body), v.weight)
 		}
 	}
