@@ -29,6 +29,7 @@ type Finder struct {
 // foundFile is a WARC file, with the last record that was read of it.
 type foundFile struct {
 	path          string
+	info          os.FileInfo // of when it was read; nil before
 	size          int64
 	offset, inner int64
 }
@@ -150,11 +151,14 @@ func (a *Finder) readOn(ctx context.Context, i int32) error {
 		return err
 	}
 	switch {
+	case known.info != nil && !os.SameFile(known.info, info): // it may have the size of the one whose place it took
+		return errCutBack
 	case info.Size() == known.size:
 		return nil
 	case info.Size() < known.size:
 		return errCutBack
 	}
+	known.info = info
 	r := store.NewReader(known.path, f, info.Size())
 	if known.offset > 0 {
 		if _, err := r.At(known.offset, known.inner); errors.As(err, new(*store.Damage)) {
