@@ -110,14 +110,14 @@ func (s *stoppedClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// refusing is a web of which one host takes no connection four times. After the second it stops the process.
-type refusing struct {
+// refusingWeb is a web of which one host takes no connection four times. After the second it stops the process.
+type refusingWeb struct {
 	mapWeb
 	clock *stoppedClock
 	tries int
 }
 
-func (r *refusing) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (r *refusingWeb) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if u.Host() == "h1.example" && r.tries < 4 {
 		if r.tries++; r.tries == 2 {
 			r.clock.stop.Store(true)
@@ -133,7 +133,7 @@ func TestStoppedProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, clock := tree(2, 5), &stoppedClock{}
 		c := newCrawl(t, site, 1)
-		c.Clock, c.Fetcher = clock, &refusing{site, clock, 0}
+		c.Clock, c.Fetcher = clock, &refusingWeb{site, clock, 0}
 		c.Policy.Time, c.Policy.Delay, c.Policy.GiveUp, c.Policy.MaxTries = 2*time.Hour, time.Second, time.Hour, 9
 		pages := 0
 		c.Listen = func(e event.Event) {

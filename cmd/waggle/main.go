@@ -241,15 +241,15 @@ type streams struct {
 	err *os.File
 }
 
-// watched is an output that keeps the first error of writing to it: what prints a report need not
+// checkedOutput is an output that keeps the first error of writing to it: what prints a report need not
 // look at each of its lines.
-type watched struct {
+type checkedOutput struct {
 	terminal.Output
 	mu     sync.Mutex
 	failed error
 }
 
-func (w *watched) Write(b []byte) (int, error) {
+func (w *checkedOutput) Write(b []byte) (int, error) {
 	n, err := w.Output.Write(b)
 	if err != nil {
 		w.mu.Lock()
@@ -260,7 +260,7 @@ func (w *watched) Write(b []byte) (int, error) {
 }
 
 // err is what first went wrong, nil if nothing did.
-func (w *watched) err() error {
+func (w *checkedOutput) err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed
@@ -270,7 +270,7 @@ func (w *watched) err() error {
 func run(ctx context.Context, args []string, std streams) (code int) {
 	docs, done := newDocuments()
 	defer done()
-	written := &watched{Output: std.out}
+	written := &checkedOutput{Output: std.out}
 	std.out = written
 	parser, err := kong.New(commandsFor(args),
 		kong.Name("waggle"), kong.Description(describe()),
