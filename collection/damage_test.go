@@ -36,6 +36,7 @@ type meadow struct {
 	asked map[string]int
 	acked map[string]bool // addresses that were acknowledged
 	again []string        // of these, those that were asked for once more
+	told  map[string]bool // unless nil, addresses of which somebody who listens was told
 	stop  context.CancelFunc
 	after int
 }
@@ -266,13 +267,13 @@ func opened(t *testing.T, dir string) *Writer {
 	return w
 }
 
-// TestDamage damages one file of the folder of a crawl that was killed, at a random
+// TestDamagedCrawl damages one file of the folder of a crawl that was killed, at a random
 // place. The next run then goes on with everything that was acknowledged, or is
 // refused with the name of what is damaged; then the file is put back, or the crawl
 // repaired, and it goes on. In the end archive and log hold each page once, or
 // lost.txt names it, nothing acknowledged was asked for again, and the folder is
 // whole. WAGGLE_DAMAGES sets how often (15, and 3 in the quick run); more begin with the same.
-func TestDamage(t *testing.T) {
+func TestDamagedCrawl(t *testing.T) {
 	t.Parallel()
 	rounds := long.Count(t, "WAGGLE_DAMAGES", 3, 15)
 	counts := map[string]int{}

@@ -3,6 +3,7 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -328,7 +329,16 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 	t.Helper()
 	const never = 1 << 30
 	crawled := func(dir string, d *faultyDisk, m *meadow, requests int) error {
-		_, err := m.crawl(t, dir, d.options(), requests, func(c *crawl.Crawl) { c.Clock = m.clock })
+		_, err := m.crawl(t, dir, d.options(), requests, func(c *crawl.Crawl) {
+			c.Clock, c.Listen = m.clock, func(e event.Event) {
+				if f, ok := e.(event.Failed); ok && f.Retry {
+					return
+				}
+				if u := visited(e); !u.IsZero() && m.told != nil {
+					m.told[u.String()] = true
+				}
+			}
+		})
 		return err
 	}
 	whole := &faultyDisk{of: of, from: never, to: never}
@@ -359,7 +369,7 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 	for n := 0; n < whole.n+second.n; n += step {
 		first := n < whole.n
 		d := &faultyDisk{of: of, err: cause, from: n}
-		dir, m := filepath.Join(t.TempDir(), "c"), &meadow{n: 40, clock: newLeapClock(), asked: map[string]int{}}
+		dir, m := filepath.Join(t.TempDir(), "c"), &meadow{n: 40, clock: newLeapClock(), asked: map[string]int{}, told: map[string]bool{}}
 		if !first {
 			d.from, dir = n-whole.n, copyOf(t, begun)
 			m.acked = acknowledged(t, dir)
@@ -389,6 +399,15 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 			t.Fatalf("%s: what is left: %v, %v", what, v.Damage, err)
 		}
 		again := &meadow{n: 40, clock: newLeapClock(), asked: m.asked, acked: acknowledged(t, left)}
+		maps.Copy(m.told, m.acked)
+		for u := range m.told {
+			if !again.acked[u] {
+				t.Errorf("%s: %s was done, and is not any more", what, u)
+			}
+		}
+		if len(m.again) > 0 {
+			t.Errorf("%s: asked for again in that run: %q", what, m.again)
+		}
 		if err := crawled(left, &faultyDisk{of: of, from: never, to: never}, again, 0); err != nil {
 			t.Fatalf("%s: with room again: %v", what, err)
 		}

@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/store"
@@ -40,10 +43,16 @@ type powerDisk struct {
 
 	mu    sync.Mutex
 	files map[string]*powerFile // of archive and log, by path
-	run   int                   // a store of an earlier run is a dead process's
-	syncs int
-	safe  int64 // bytes of the log at the last sync of the crawl
-	cut   func(syncs int)
+	// gone are files that were removed, and whose folder was not synced since: they may come back.
+	gone map[string]*powerFile
+	run  int // a store of an earlier run is a dead process's
+	// failing is a part of the name of the file of which the next sync fails; "" = none. What it was to write is
+	// lost: the syncs of this run that follow have nothing to write, and succeed. What the machine then does with what
+	// it has in memory is not known to anybody; here the syncs of the next run write it.
+	failing string
+	syncs   int
+	safe    int64 // bytes of the log at the last sync of the crawl
+	cut     func(syncs int)
 }
 
 // powerFile is a file: what was synced of it, and what was done to it since.
@@ -51,6 +60,7 @@ type powerFile struct {
 	synced  []byte
 	named   bool // its folder was synced since it was made
 	pending []pendingWrite
+	lost    []pendingWrite // what a sync that failed did not write
 }
 
 // pendingWrite is a write, or with cut the end of the file.
@@ -89,7 +99,7 @@ func (f *powerFile) after(percent int, rng *rand.Rand) []byte {
 }
 
 func newPowerDisk(t *testing.T, dir string) *powerDisk {
-	d := &powerDisk{t: t, dir: dir, queue: vfs.NewCrashableMem(), files: map[string]*powerFile{}}
+	d := &powerDisk{t: t, dir: dir, queue: vfs.NewCrashableMem(), files: map[string]*powerFile{}, gone: map[string]*powerFile{}}
 	// The folder of the crawl is there before.
 	if err := d.queue.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -128,6 +138,9 @@ func (d *powerDisk) options() (o StoreOptions) {
 	defer d.mu.Unlock()
 	d.run++
 	run := d.run
+	for _, f := range d.files {
+		f.pending, f.lost = append(f.lost, f.pending...), nil
+	}
 	o.Frontier.FS = unlockedFS{errorfs.Wrap(d.queue, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -183,6 +196,10 @@ func (o onDisk) sync() error {
 		return err
 	}
 	f := o.file()
+	if o.d.failing != "" && strings.Contains(filepath.Base(o.path), o.d.failing) {
+		f.pending, f.lost, o.d.failing = nil, append(f.lost, f.pending...), ""
+		return syscall.EIO
+	}
 	for _, c := range f.pending {
 		f.synced = c.apply(f.synced)
 	}
@@ -202,6 +219,7 @@ func (d *powerDisk) syncDir(run int, dir string) error {
 			file.named = true
 		}
 	}
+	maps.DeleteFunc(d.gone, func(path string, _ *powerFile) bool { return filepath.Dir(path) == dir })
 	return nil
 }
 
@@ -282,6 +300,7 @@ func (f powerFiles) Open(path string) (store.File, error) {
 
 func (f powerFiles) Remove(path string) error {
 	return onDisk{f.d, f.run, path}.change(pendingWrite{}, func() error {
+		f.d.gone[path] = f.d.files[path]
 		delete(f.d.files, path)
 		return f.Files.Remove(path)
 	})
@@ -318,17 +337,26 @@ func (d *powerDisk) left(percent int, rng *rand.Rand) (dir string, safe int64) {
 	if err := os.CopyFS(dir, os.DirFS(d.dir)); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range slices.Sorted(maps.Keys(d.files)) {
-		f := d.files[path]
+	all := maps.Clone(d.gone)
+	maps.Copy(all, d.files)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
 		within, err := filepath.Rel(d.dir, path)
 		if err != nil {
 			t.Fatal(err)
 		}
+		f, before := d.files[path], d.gone[path]
 		path = filepath.Join(dir, within)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
+		if f != nil {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if !f.named && rng.IntN(100) >= percent {
+		if (f == nil || !f.named) && rng.IntN(100) >= percent {
+			if f = before; f == nil {
+				continue
+			}
+		}
+		if f == nil {
 			continue
 		}
 		if err := os.WriteFile(path, f.after(percent, rng), 0o644); err != nil {
@@ -442,18 +470,24 @@ func TestPowerFailsAnywhere(t *testing.T) {
 	m := &meadow{n: 60, clock: newLeapClock(), asked: map[string]int{}}
 	watch := func(c *crawl.Crawl) { c.Clock, c.Frontier = m.clock, safeFrontier{c.Frontier, d} }
 	// A run that is stopped syncs all stores: the runs behind it have something to lose.
-	for run, dies := range []bool{true, false, true, true, false} {
+	for run, way := range []struct {
+		err     error  // that the run ends with
+		failing string // the file of which a sync fails
+	}{{err: errDead}, {}, {err: syscall.ENOSPC}, {syscall.EIO, "events"}, {syscall.EIO, ".warc"}, {err: errDead}, {err: errDead}, {}} {
 		o, requests := d.options(), 0
+		o.Archive.MaxFile = 20_000
 		if run == 1 {
 			requests = 10
 		}
 		_, err := m.crawl(t, dir, o, requests, func(c *crawl.Crawl) {
 			watch(c)
-			if dies {
-				c.Archive = &dyingArchive{c.Archive, d, 7}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.failing = way.failing; way.failing == "" && way.err != nil {
+				c.Archive = &endingArchive{c.Archive, d, 7, way.err}
 			}
 		})
-		if dead := errors.Is(err, errDead); dead != dies {
+		if !errors.Is(err, way.err) {
 			t.Fatalf("run %d: %v", run, err)
 		}
 	}
@@ -476,6 +510,10 @@ func TestPowerFailsAnywhere(t *testing.T) {
 		default:
 			if f.percent == 0 && broken.Store != "frontier" {
 				t.Errorf("%s: the frontier was synced before the %s: %v", f.name, broken.Store, err)
+			}
+			var damage *frontier.DamageError
+			if errors.As(err, &damage) && damage.Lost > 0 && !damage.Unsynced {
+				t.Errorf("%s: the frontier lost what it had synced: %v", f.name, err)
 			}
 			if broken.Store == "losses" { // nothing was repaired before
 				t.Errorf("%s: %v", f.name, err)
@@ -514,16 +552,21 @@ func TestPowerFailsAnywhere(t *testing.T) {
 	}
 }
 
-// dyingArchive is that of a process that dies after so many appends.
-type dyingArchive struct {
+// endingArchive ends a run after so many appends: its process dies, or, with any other error, the disk refuses
+// the next one.
+type endingArchive struct {
 	crawl.Archive
 	d    *powerDisk
 	left int
+	err  error
 }
 
-func (a *dyingArchive) Append(records ...[]byte) ([]byte, error) {
+func (a *endingArchive) Append(records ...[]byte) ([]byte, error) {
+	if a.left == 0 && a.err != errDead {
+		return nil, a.err
+	}
 	mark, err := a.Archive.Append(records...)
-	if a.left--; a.left == 0 {
+	if a.left--; a.left == 0 && a.err == errDead {
 		a.d.mu.Lock()
 		defer a.d.mu.Unlock()
 		a.d.run++

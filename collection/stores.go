@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -22,12 +23,13 @@ type Stores struct {
 	Frontier *frontier.Frontier
 	Archive  *store.Archive
 	Log      *event.Log
+	ahead    syncedAhead
 }
 
 // StoreOptions say how stores are opened.
 type StoreOptions struct {
 	Frontier frontier.Options // Ahead is set by OpenStores
-	Archive  store.Options    // Mark and Room are set by OpenStores
+	Archive  store.Options    // Mark, Room and Unsynced are set by OpenStores
 	// LogDisk is where the event log has its file; nil = the disk of the machine. Tests
 	// put faults here, as in Frontier.FS and Archive.Files.
 	LogDisk event.Disk
@@ -139,7 +141,9 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 	}
 	archive := o.Archive
 	o.Frontier.Ahead = func() error {
-		return errors.Join(store.SyncLast(w.ArchiveDir(), archive), event.SyncFile(o.LogDisk, w.EventLog()))
+		return s.ahead.sync(func() error {
+			return errors.Join(store.SyncLast(w.ArchiveDir(), archive), event.SyncFile(o.LogDisk, w.EventLog()))
+		})
 	}
 	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
 		return nil, &OpenError{Store: "frontier", Damaged: errors.As(err, new(*frontier.DamageError)), Err: err}
@@ -158,6 +162,7 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 	}
 	o.Archive.Mark = marks.archive
 	o.Archive.Room = newRoom(w.ArchiveDir()).take
+	o.Archive.Unsynced = s.ahead.fail
 	if s.Archive, err = store.Open(w.ArchiveDir(), o.Archive); err != nil {
 		damaged := errors.As(err, new(*store.MissingError)) || errors.As(err, new(*store.Damage))
 		return nil, &OpenError{Store: "archive", Damaged: damaged, Err: err}
@@ -170,6 +175,7 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 		return nil, &OpenError{Store: "event log", Damaged: errors.Is(err, event.ErrMark), Err: err}
 	}
 	s.Log.Room = newRoom(filepath.Dir(w.EventLog())).take
+	s.Log.Unsynced = s.ahead.fail
 	return s, w.remember(ctx, s.Frontier, o.Note)
 }
 
@@ -293,24 +299,51 @@ func (w *Writer) remember(ctx context.Context, f *frontier.Frontier, note func(s
 	return f.Remembered()
 }
 
-// Close closes the stores that are open, the frontier last: what it is still writing goes to the
-// others first.
+// Close syncs and closes the stores that are open, the frontier last: what it is still writing goes to the
+// others first. Where one of these cannot be synced, the frontier is not.
 func (s *Stores) Close() error {
-	var errs []error
 	if s.Frontier != nil {
 		_, _ = s.Frontier.Unwritten(0) // a crawl tells what it meets itself
 	}
+	var err error
 	if s.Log != nil {
-		errs = append(errs, s.Log.Close())
+		err = errors.Join(s.Log.Sync(), s.Log.Close())
 	}
 	if s.Archive != nil {
-		errs = append(errs, s.Archive.Close())
+		err = errors.Join(err, s.Archive.Close())
 	}
-	if s.Frontier != nil {
-		errs = append(errs, s.Frontier.Close())
+	if s.Frontier == nil {
+		return err
 	}
-	return errors.Join(errs...)
+	if err != nil {
+		s.ahead.fail(err)
+	}
+	if closed := s.Frontier.Close(); !errors.Is(closed, err) {
+		err = errors.Join(err, closed)
+	} else {
+		err = closed
+	}
+	return err
 }
+
+// syncedAhead syncs what the frontier speaks of before the frontier. After a sync that failed none does: the
+// system may have dropped what was to be written, and call the next one of the same file a success.
+type syncedAhead struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (a *syncedAhead) sync(do func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = do()
+	}
+	return a.err
+}
+
+// fail says that a sync failed elsewhere.
+func (a *syncedAhead) fail(err error) { _ = a.sync(func() error { return err }) }
 
 // ScorerState is what the scorer knew at the crawl's last turn, as its State
 // gave it; nil if it never gave any. The crawl should not run.

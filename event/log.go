@@ -43,12 +43,16 @@ type Log struct {
 	// Room, unless nil, is asked before n bytes are written whether the disk has
 	// room for them; its error is Append's.
 	Room func(n int) error
+	// Unsynced, unless nil, is told of the Sync that failed first.
+	Unsynced func(error)
 
 	path string
 	f    File
 	size int64 // of what was appended whole
 	torn bool  // bytes behind size may be in the file
 	buf  []byte
+
+	unsynced error // of the first Sync that failed
 }
 
 // Open opens the log at path. Without a mark it begins a new one, and refuses
@@ -247,15 +251,22 @@ func cutChecksum(line []byte) (body []byte, sum uint32, ok bool) {
 	return line[:n], uint32(v), true
 }
 
-// Sync makes sure that what was appended survives a power failure.
+// Sync makes sure that what was appended survives a power failure. After one that failed, all fail: the system
+// may have dropped what was to be written.
 func (l *Log) Sync() error {
+	if l.unsynced != nil {
+		return l.unsynced
+	}
 	if err := l.cut(); err != nil {
 		return err
 	}
 	if err := l.f.Sync(); err != nil {
-		return fmt.Errorf("event log %s: %w", l.path, err)
+		l.unsynced = fmt.Errorf("event log %s: %w", l.path, err)
+		if l.Unsynced != nil {
+			l.Unsynced(l.unsynced)
+		}
 	}
-	return nil
+	return l.unsynced
 }
 
 // SyncFile makes what the log at path holds survive a power failure; where there is none it

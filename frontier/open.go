@@ -295,7 +295,9 @@ func (d *disk) close() error {
 	}
 	d.stopping.Store(true) // the next Open begins with it anew
 	if err == nil && d.halt.err() == nil {
-		err = d.syncCommitted()
+		if err = d.fs.callAhead(); err == nil {
+			err = d.syncCommitted()
+		}
 	}
 	if err == nil && d.condensed != "" {
 		err = d.fs.Remove(d.condensed)

@@ -80,6 +80,8 @@ type Options struct {
 	// Room, unless nil, is asked before n bytes are written whether the disk
 	// has room for them; its error is Append's.
 	Room func(n int) error
+	// Unsynced, unless nil, is told of the Sync that failed first.
+	Unsynced func(error)
 	// Now is the clock that dates warcinfo records; nil = time.Now.
 	Now func() time.Time
 	// Files is where the archive is kept; nil = the file system.
@@ -130,6 +132,8 @@ type Archive struct {
 	dirty  bool  // written since the last Sync
 	broken error // set when a failed write could not be cut back
 	buf    []byte
+
+	unsynced error // of the first Sync that failed
 }
 
 // Create starts an archive in dir, which is made if need be. It is an error
@@ -435,18 +439,28 @@ func (a *Archive) failed(err error) error {
 	return fmt.Errorf("archive: %w", err)
 }
 
-// Sync makes sure that what was appended survives a power failure.
+// Sync makes sure that what was appended survives a power failure. After one that failed, all fail: the system may
+// have dropped what was to be written.
 func (a *Archive) Sync() error {
 	if !a.dirty {
 		return a.broken
 	}
-	if a.file != nil {
-		if err := a.file.Sync(); err != nil {
-			return a.failed(err)
-		}
+	if a.unsynced != nil {
+		return a.unsynced
 	}
-	if err := a.files.SyncDir(a.dir); err != nil {
-		return a.failed(err)
+	var err error
+	if a.file != nil {
+		err = a.file.Sync()
+	}
+	if err == nil {
+		err = a.files.SyncDir(a.dir)
+	}
+	if err != nil {
+		a.unsynced = a.failed(err)
+		if a.opt.Unsynced != nil {
+			a.opt.Unsynced(a.unsynced)
+		}
+		return a.unsynced
 	}
 	a.dirty, a.synced = false, a.size
 	return a.broken
@@ -456,6 +470,12 @@ func (a *Archive) Sync() error {
 // of all, since the others were synced when they were full. It may be called while an Archive
 // is open there, on any goroutine.
 func SyncLast(dir string, o Options) error {
+	if o.Files == nil {
+		o.Files = OS{}
+	}
+	if _, err := o.Files.List(dir); errors.Is(err, os.ErrNotExist) {
+		return nil // it is not made anew where its folder was moved away
+	}
 	a, files, err := prepare(dir, o)
 	if err != nil {
 		return err
