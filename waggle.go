@@ -22,6 +22,7 @@
 package waggle
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -67,7 +68,11 @@ func (c *Crawler) own() job.Strategies { return job.Strategies{Scorers: c.Scorer
 // critic (job.Job.TakeTopic), and seeds by the examples that are addresses. What
 // is wrong with the job is a *job.Error; then nothing is left in the folder.
 func (c *Crawler) Begin(ctx context.Context, dir string, j *job.Job) (event.Ending, error) {
-	if collection.At(dir).Begun() {
+	col := collection.At(dir)
+	if err := cmp.Or(col.Usable(), col.BringBack()); err != nil {
+		return "", err
+	}
+	if col.Begun() {
 		return "", fmt.Errorf("%s holds a crawl already: go on with it by Resume, or choose another folder", dir)
 	}
 	return c.run(ctx, dir, func(collection.Collection) (*job.Job, error) {
@@ -84,7 +89,11 @@ func (c *Crawler) Begin(ctx context.Context, dir string, j *job.Job) (event.Endi
 // its budget; nil changes nothing. What cannot change is refused with a
 // *job.Error.
 func (c *Crawler) Resume(ctx context.Context, dir string, change func(*job.Job)) (event.Ending, error) {
-	if !collection.At(dir).Begun() {
+	col := collection.At(dir)
+	if err := col.BringBack(); err != nil {
+		return "", err
+	}
+	if !col.Begun() {
 		return "", fmt.Errorf("%s holds no crawl to go on with: Begin begins one", dir)
 	}
 	return c.run(ctx, dir, func(col collection.Collection) (*job.Job, error) {

@@ -191,7 +191,7 @@ func (c Collection) Usable() error {
 	if err := c.checkKinds(); err != nil {
 		return err
 	}
-	if c.Begun() {
+	if c.Begun() || c.isAside() { // Lock brings back what is aside
 		return nil
 	}
 	if err := c.jobAlone(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -167,19 +168,27 @@ func (w *Writer) SetAside() (back, drop func() error, err error) {
 		return nil, nil, err
 	}
 	aside := w.replaced()
-	if err := os.Mkdir(aside, 0o755); err != nil {
+	if err := os.Mkdir(aside, 0o755); errors.Is(err, fs.ErrExist) {
+		return nil, nil, fmt.Errorf("%s is in the way of a new crawl: move it to another place", aside)
+	} else if err != nil {
 		return nil, nil, err
 	}
 	if err := w.move(w.dir, aside); err != nil {
 		return nil, nil, errors.Join(err, w.moveBack())
 	}
 	back = func() error {
+		if err := w.withoutPages(); err != nil {
+			return err
+		}
+		if err := os.Remove(w.JobFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // from here on the new crawl has not begun; see bringBack
+		}
 		if err := w.Discard(); err != nil {
 			return err
 		}
 		return w.moveBack()
 	}
-	return back, func() error { return os.RemoveAll(aside) }, nil
+	return back, w.dropAside, nil
 }
 
 // replacedDir has a crawl without pages until the one that takes its place has begun.
@@ -187,15 +196,32 @@ const replacedDir = "replaced"
 
 func (c Collection) replaced() string { return filepath.Join(c.dir, replacedDir) }
 
-// bringBack ends what SetAside began in a process that was killed. The job file is moved last: where it is
-// aside, all was, and the crawl in the folder is the new one.
+// isAside tells whether all of a crawl is set aside: its job file is moved there last, moved back
+// first, and removed last.
+func (c Collection) isAside() bool {
+	return c.hasAside() && folder.Exists(filepath.Join(c.replaced(), filepath.Base(c.JobFile())))
+}
+
+// hasAside tells whether anything may be set aside. A folder of that name in which a crawl ran is one of the user: it
+// has a lock file, which is not moved.
+func (c Collection) hasAside() bool {
+	return folder.Exists(c.replaced()) && !folder.Exists(filepath.Join(c.replaced(), "lock"))
+}
+
+// bringBack ends what SetAside, or its back or drop, began in a process that was killed:
+//
+//	job file    in the folder    aside
+//	            the old one      none     parts may be aside: they are moved back
+//	            none             yes      the new crawl has not begun: it is removed, the old one moved back
+//	            the new one      yes      the new crawl has begun: what is aside is removed
 func (w *Writer) bringBack() error {
-	switch moved := folder.Exists(filepath.Join(w.replaced(), filepath.Base(w.JobFile()))); {
-	case !folder.Exists(w.replaced()):
+	switch {
+	case !w.hasAside():
 		return nil
-	case moved && w.Begun():
-		return os.RemoveAll(w.replaced())
-	case moved:
+	case w.isAside() && w.Begun():
+		_ = w.dropAside() // what cannot be removed does no harm
+		return nil
+	case w.isAside():
 		if err := w.Discard(); err != nil {
 			return err
 		}
@@ -203,17 +229,33 @@ func (w *Writer) bringBack() error {
 	return w.moveBack()
 }
 
-func (w *Writer) moveBack() error {
-	if err := w.move(w.replaced(), w.dir); err != nil {
-		return err
+// dropAside removes what is set aside.
+func (w *Writer) dropAside() error {
+	for _, name := range w.files() {
+		if err := os.RemoveAll(filepath.Join(w.replaced(), filepath.Base(name))); err != nil {
+			return err
+		}
 	}
 	return os.Remove(w.replaced())
 }
 
-// move moves the files of the crawl from one folder to another.
+func (w *Writer) moveBack() error {
+	if err := w.move(w.replaced(), w.dir); err != nil {
+		return err
+	}
+	_ = os.Remove(w.replaced()) // what else is in it is the user's
+	return nil
+}
+
+// move moves the files of the crawl from one folder to another: the job file last where they are set aside, and
+// first where they come back.
 func (w *Writer) move(from, to string) error {
 	var errs []error
-	for _, name := range w.files() {
+	files := w.files()
+	if to == w.dir {
+		slices.Reverse(files)
+	}
+	for _, name := range files {
 		err := os.Rename(filepath.Join(from, filepath.Base(name)), filepath.Join(to, filepath.Base(name)))
 		if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
@@ -225,7 +267,7 @@ func (w *Writer) move(from, to string) error {
 // BringBack brings a crawl without pages back that was set aside for a new one by a process that was killed
 // before that began. Lock does so, too.
 func (c Collection) BringBack() error {
-	if !folder.Exists(c.replaced()) {
+	if !c.hasAside() {
 		return nil
 	}
 	w, err := c.Lock()

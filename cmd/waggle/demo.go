@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams, docs parse.Documents) err
 		j.Budget.Pages = c.Pages
 		note("\n%s, %s:", scorer, terminal.Count(c.Pages, "page"))
 		col := collection.At(filepath.Join(dir, scorer))
-		if err := col.Usable(); err != nil {
+		if err := cmp.Or(col.Usable(), col.BringBack()); err != nil {
 			return exit{exitUsage, err}
 		}
 		if col.Begun() {

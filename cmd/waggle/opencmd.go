@@ -63,6 +63,7 @@ func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) er
 	var folders []string
 	begin := start.Options{Dir: ".", Documents: docs, Note: func(line string) { fmt.Fprintln(std.err, line) }}
 	for _, dir := range c.Dirs {
+		_ = collection.At(dir).BringBack() // what it cannot do is told where a crawl begins
 		f, err := viewer.Find(dir)
 		if col := collection.At(dir); err != nil && len(c.Dirs) == 1 && !col.Begun() && col.Usable() == nil {
 			whole, err := filepath.Abs(dir)

@@ -10,6 +10,7 @@
 package start
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -242,7 +243,7 @@ func (s *Starter) folder(name string) (collection.Collection, error) {
 	if _, err := os.Stat(col.Dir()); errors.Is(err, syscall.ENAMETOOLONG) {
 		return col, errors.New("the name is too long: give a shorter one")
 	}
-	if err := col.Usable(); err != nil {
+	if err := cmp.Or(col.Usable(), col.BringBack()); err != nil {
 		return col, err
 	}
 	if col.Begun() {
