@@ -77,7 +77,9 @@ type Rejudgement struct {
 type verdictChange struct {
 	was, is web.Verdict
 	reason  web.Reason // why it is no harvest whatever its relevance; "" = it may be
-	left    web.Reason // the same, where the log does not tell it yet
+	left    web.Reason // the same, where the log does not tell that it holds
+	wanted  bool       // the log tells a reason that holds no more, as the kind of the page is wanted again
+	untold  bool       // and it does not tell that yet
 }
 
 // restore takes up what the crawl counts. What judge and scorer knew is not
@@ -223,15 +225,15 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	if err != nil {
 		return err
 	}
-	reason, linksOnly := cmp.Or(e.Reason, e.Overruled), r.step.leads.types[p.MIME]
+	reason, linksOnly, wanted := cmp.Or(e.Reason, e.Overruled), r.step.leads.types[p.MIME], false
 	switch { // which kinds count may have changed
 	case linksOnly && reason == "":
 		reason = web.ReasonLinksOnly
 	case !linksOnly && reason == web.ReasonLinksOnly:
-		reason = ""
+		reason, wanted = "", true
 	}
 	var left web.Reason
-	if e.Reason == "" && e.Overruled == "" {
+	if e.Reason == "" { // what was overruled holds again
 		left = reason
 	}
 	v := said
@@ -244,7 +246,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		r.step.leads.arrive(c, linksOnly, v.Relevant)
 	}
 	r.order = append(r.order, p.URL)
-	r.verdicts[p.URL] = verdictChange{was: was, is: v, reason: reason, left: left}
+	r.verdicts[p.URL] = verdictChange{was: was, is: v, reason: reason, left: left, wanted: wanted, untold: wanted && !e.Wanted}
 	if adapting := r.step.judge; adapting != nil && reason == "" {
 		renewed := adapting.Observe(p, said)
 		r.step.teachRenewed(renewed)
@@ -359,10 +361,10 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 		if v.Relevant != j.was.Relevant {
 			r.Changed++
 		}
-		if v.Relevance == j.was.Relevance && v.Similarity == j.was.Similarity && v.Relevant == j.was.Relevant && j.left == "" {
+		if v.Relevance == j.was.Relevance && v.Similarity == j.was.Similarity && v.Relevant == j.was.Relevant && j.left == "" && !j.untold {
 			continue
 		}
-		told.Pages = append(told.Pages, event.Verdict{URL: u, Relevance: v.Relevance, Similarity: v.Similarity, Relevant: v.Relevant, Was: j.was.Relevant, Reason: j.left})
+		told.Pages = append(told.Pages, event.Verdict{URL: u, Relevance: v.Relevance, Similarity: v.Similarity, Relevant: v.Relevant, Was: j.was.Relevant, Reason: j.left, Wanted: j.wanted})
 		if len(told.Pages) == rejudgedPages {
 			events = append(events, told)
 			told.Pages = nil

@@ -188,7 +188,11 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
-	s.noteVerdict(e.URL, e.Relevant, cmp.Or(e.Reason, e.Overruled))
+	out := cmp.Or(e.Reason, e.Overruled)
+	if e.Wanted && !out.Copy() {
+		out = ""
+	}
+	s.noteVerdict(e.URL, e.Relevant, out)
 	if !e.Reason.Copy() { // its features can be had from the archive alone
 		s.recent.add(&web.Candidate{URL: e.URL, From: e.From, Kind: e.Link, Depth: e.Depth, Priority: e.Priority})
 	}

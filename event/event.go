@@ -142,6 +142,8 @@ type Fetched struct {
 	// Overruled is what was the Reason, of a page that Renewed gave a verdict which overrules it.
 	// A log has it under Reason.
 	Overruled web.Reason `json:"-"`
+	// Wanted is that of its last verdict, where Renewed gave it one.
+	Wanted bool `json:"-"`
 	// Like is the page of which this is a near-copy, and Likeness by how much they resemble
 	// each other, in [0,1].
 	Like       web.URL        `json:"like,omitzero"`

@@ -271,7 +271,8 @@ func (x *explainer) follow(e Event) {
 			x.Judge, x.Threshold = e.Judge, e.Threshold
 		}
 		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
-			x.last, x.Reason = e.Pages[i], cmp.Or(x.Reason, e.Pages[i].Reason)
+			x.last = e.Pages[i].After(x.last)
+			x.Reason = cmp.Or(x.Reason, x.last.Reason)
 			x.note(Note{At: t, What: "judged", Relevance: x.last.Relevance})
 		}
 	case Act:

@@ -32,11 +32,23 @@ type Verdict struct {
 	// reason so far: its kind is no longer wanted. It is as a Reason of Fetched: later verdicts leave
 	// it, and one that calls the page relevant overrules it.
 	Reason web.Reason `json:"reason,omitempty"`
+	// Wanted tells that the reason which the log had holds no more, whether or not the page is relevant:
+	// its kind is wanted again. It holds until a later verdict has a Reason.
+	Wanted bool `json:"wanted,omitempty"`
 }
 
 // Overrules tells whether the page counts although there was a reason to leave it out when it was
 // fetched: its kind counts now, or a person wants it. A copy never does.
-func (v Verdict) Overrules(r web.Reason) bool { return r != "" && v.Relevant && !r.Copy() }
+func (v Verdict) Overrules(r web.Reason) bool {
+	return r != "" && (v.Relevant || v.Wanted) && !r.Copy()
+}
+
+// After is v with what holds still of last, the verdict that was told of the same page before it.
+func (v Verdict) After(last Verdict) Verdict {
+	v.Wanted = v.Wanted || last.Wanted && v.Reason == ""
+	v.Reason = cmp.Or(last.Reason, v.Reason)
+	return v
+}
 
 // Change is 1 if the page is relevant and was not before, -1 if it was and is not, else 0.
 func (v Verdict) Change() int {
@@ -77,6 +89,7 @@ func (o *object) verdicts(l []Verdict) {
 		o.flag("relevant", v.Relevant)
 		o.flag("was", v.Was)
 		o.optText("reason", string(v.Reason))
+		o.flag("wanted", v.Wanted)
 		o.b = append(o.b, '}')
 	}
 	o.b = append(o.b, ']')
@@ -122,8 +135,8 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			if r, ok := e.(Rejudged); ok && err == nil {
 				for _, v := range r.Pages {
 					id := maphash.Comparable(seed, v.URL)
-					v.URL, v.Reason = web.URL{}, cmp.Or(last[id].Reason, v.Reason)
-					last[id] = v
+					v.URL = web.URL{}
+					last[id] = v.After(last[id])
 				}
 			}
 		}
@@ -134,6 +147,7 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 					if p.Reason = cmp.Or(p.Reason, v.Reason); v.Overrules(p.Reason) {
 						p.Overruled, p.Reason = p.Reason, ""
 					}
+					p.Wanted = v.Wanted
 					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""
 					e = p
 				}

@@ -58,10 +58,15 @@ func TestReasonOfVerdict(t *testing.T) {
 		want     web.Reason
 		relevant bool
 	}{
-		"nothing more":              {nil, web.ReasonLinksOnly, false},
-		"more relevant":             {[]Verdict{{URL: u, Relevance: .9}}, web.ReasonLinksOnly, false},
-		"relevant":                  {[]Verdict{{URL: u, Relevance: .9, Relevant: true}}, "", true},
-		"relevant, and then not":    {[]Verdict{{URL: u, Relevance: .9, Relevant: true}, {URL: u, Relevance: .9, Was: true}}, web.ReasonLinksOnly, false},
+		"nothing more":           {nil, web.ReasonLinksOnly, false},
+		"more relevant":          {[]Verdict{{URL: u, Relevance: .9}}, web.ReasonLinksOnly, false},
+		"relevant":               {[]Verdict{{URL: u, Relevance: .9, Relevant: true}}, "", true},
+		"relevant, and then not": {[]Verdict{{URL: u, Relevance: .9, Relevant: true}, {URL: u, Relevance: .9, Was: true}}, web.ReasonLinksOnly, false},
+		"wanted again":           {[]Verdict{{URL: u, Relevance: .9, Wanted: true}}, "", true},
+		"wanted again, below":    {[]Verdict{{URL: u, Relevance: .1, Wanted: true}}, "", false},
+		"wanted again, and more": {[]Verdict{{URL: u, Relevance: .1, Wanted: true}, {URL: u, Relevance: .9}}, "", true},
+		"wanted again, and then not": {[]Verdict{{URL: u, Relevance: .9, Wanted: true}, {URL: u, Relevance: .9, Reason: web.ReasonLinksOnly}},
+			web.ReasonLinksOnly, false},
 		"by a person, at that time": {[]Verdict{{URL: u, Relevance: 1, Relevant: true, Reason: web.ReasonLinksOnly}}, "", true},
 	} {
 		events := []Event{Fetched{Visit: Visit{URL: u}, Relevance: .8, Relevant: true}, Rejudged{Judge: "topic", Threshold: .5, Pages: []Verdict{out}}}

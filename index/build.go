@@ -317,8 +317,7 @@ func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) 
 			n.rejudged = true
 			for _, v := range e.Pages {
 				hash := hashOf(v.URL.String())
-				v.Reason = cmp.Or(n.verdicts[hash].Reason, v.Reason)
-				n.verdicts[hash] = verdict{v, at.Thresholds}
+				n.verdicts[hash] = verdict{v.After(n.verdicts[hash].Verdict), at.Thresholds}
 			}
 		}
 	}

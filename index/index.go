@@ -18,7 +18,6 @@
 package index
 
 import (
-	"cmp"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -80,6 +79,7 @@ type page struct {
 	Relevant  bool    `json:"relevant,omitempty"`  // by the last verdict
 	Reason    string  `json:"reason,omitempty"`    // why it is no harvest whatever its relevance
 	Overruled bool    `json:"overruled,omitempty"` // by the last verdict: the reason counts no more
+	Wanted    bool    `json:"wanted,omitempty"`    // see event.Verdict
 	// Thresholds is how many the crawl had been told when that verdict was given; see checkpoint.
 	Thresholds int    `json:"thresholds,omitempty"`
 	Number     int    `json:"number"` // in the order in which pages were indexed
@@ -96,8 +96,9 @@ type verdict struct {
 // take takes in what was said of the page last.
 func (p *page) take(v verdict) {
 	p.Relevance, p.Relevant, p.Thresholds = v.Relevance, v.Relevant, v.thresholds
-	p.Reason = cmp.Or(p.Reason, string(v.Reason))
-	p.Overruled = v.Overrules(web.Reason(p.Reason))
+	last := v.After(event.Verdict{Reason: web.Reason(p.Reason), Wanted: p.Wanted})
+	p.Reason, p.Wanted = string(last.Reason), last.Wanted
+	p.Overruled = last.Overrules(last.Reason)
 }
 
 // leftOut tells whether the page is no harvest whatever its relevance.

@@ -79,5 +79,19 @@ func TestUnwantedPagesStayOut(t *testing.T) {
 		if err != nil || len(list) != out.Is || out.Is == 0 {
 			t.Errorf("the threshold changes %s, and pages are wanted again: %d relevant pages, %d in the harvest, %v", when, out.Is, len(list), err)
 		}
+		// None is relevant when pages are wanted again, and then the threshold is lowered.
+		relevant := out.Is
+		open(documents, true)
+		if out = open(func(j *job.Job) { v := 1.0; j.Topic.Want, j.Judge.Threshold = "pages", &v }, true); out.Is != 0 {
+			t.Errorf("the threshold changes %s: %d pages are relevant with the highest threshold", when, out.Is)
+		}
+		open(func(j *job.Job) { threshold(j); j.Budget.Pages++ }, false)
+		if list, err := collection.At(dir).Harvest(); err != nil || len(list) != relevant {
+			t.Errorf("the threshold changes %s, and is lowered when pages are wanted again: %d pages in the harvest, %v; want %d", when, len(list), err, relevant)
+		}
+		open(documents, true)
+		if list, err := collection.At(dir).Harvest(); err != nil || len(list) != 0 {
+			t.Errorf("the threshold changes %s, and documents are wanted again: %d pages in the harvest, %v", when, len(list), err)
+		}
 	}
 }

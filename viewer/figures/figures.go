@@ -72,6 +72,7 @@ type page struct {
 	language   uint16 // a word
 	reason     uint16 // a word; 0 = it is part of the harvest if it is relevant
 	overruled  bool   // the last verdict overrules the reason
+	wanted     bool   // see event.Verdict
 	came       bool   // it was relevant when it came
 	relevant   bool
 	cut        bool
@@ -293,10 +294,9 @@ func (c *Crawl) rejudged(e event.Rejudged) {
 		}
 		p := &c.pages[i]
 		p.relevance, p.similarity = v.Relevance, float32(v.Similarity)
-		if p.reason == 0 {
-			p.reason = c.words.number(string(v.Reason))
-		}
-		p.overruled = v.Overrules(web.Reason(c.words.list[p.reason]))
+		last := v.After(event.Verdict{Reason: web.Reason(c.words.list[p.reason]), Wanted: p.wanted})
+		p.reason, p.wanted = c.words.number(string(last.Reason)), last.Wanted
+		p.overruled = last.Overrules(last.Reason)
 		c.judge(int(i), v.Relevant)
 	}
 }
