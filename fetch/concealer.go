@@ -133,12 +133,23 @@ func (d *concealer) at(name string) *siteWords {
 		one = &siteWords{words, newFinder(words)}
 		d.named[key] = one
 	}
-	if key != name && slices.ContainsFunc(one.words, func(w string) bool { return standsIn(name, w) }) {
-		words := d.usable(name, slices.Clone(one.words)) // not kept: it is of one host
-		return &siteWords{words, newFinder(words)}
+	if key == name {
+		return one
+	}
+	if own := d.named[name]; own != nil {
+		return own
+	}
+	if len(d.named) < mostNamed && slices.ContainsFunc(one.words, func(w string) bool { return standsIn(name, w) }) {
+		words := d.usable(name, slices.Clone(one.words))
+		one = &siteWords{words, newFinder(words)}
+		d.named[name] = one
 	}
 	return one
 }
+
+// mostNamed bounds the hosts that have a finder of their own because a secret stands in their names. For more of them
+// what stands there is concealed, too.
+const mostNamed = 64
 
 // usable are those of the words of a host that texts of any site are searched for: not what stands in its name or in
 // the address asked for, and no ordinary word, which such a text holds by chance.
