@@ -141,7 +141,7 @@ func openNewest(dir string, config map[string]any) (bleve.Index, error) {
 	if err := x.Close(); err != nil {
 		return nil, err
 	}
-	if x, err = openCommitted(dir, config); damaged(err) { // it was read whole a moment ago
+	if x, err = openCommitted(dir, config); damaged(err) && !errors.Is(err, errPage) { // it was read whole a moment ago
 		err = errors.Join(errPassing, err)
 	}
 	return x, err
@@ -224,12 +224,15 @@ func openBleve(dir string, config map[string]any) (x bleve.Index, err error) {
 	return bleve.OpenUsing(dir, config)
 }
 
-// recovered makes a panic an error: bbolt panics at a page that is not what it should be.
+// recovered makes a panic an error: bbolt panics at a page that is not what it should be. Some it reads only
+// when it is opened to be written.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("%v", r)
+		*err = fmt.Errorf("%w: %v", errPage, r)
 	}
 }
+
+var errPage = errors.New("a page of the index is damaged")
 
 // damaged tells whether an index could not be opened because of what is in its files, and not
 // because the system would not read or write them.
