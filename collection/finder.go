@@ -151,11 +151,14 @@ func (a *Finder) readOn(ctx context.Context, i int32) error {
 		return err
 	}
 	switch {
-	case known.info != nil && !os.SameFile(known.info, info): // it may have the size of the one whose place it took
-		return errCutBack
-	case info.Size() == known.size:
+	case known.info == nil && info.Size() == 0:
 		return nil
-	case info.Size() < known.size:
+	case known.info == nil:
+	case !os.SameFile(known.info, info): // it may have the size of the one whose place it took
+		return errCutBack
+	case info.Size() == known.size && info.ModTime().Equal(known.info.ModTime()):
+		return nil
+	case info.Size() <= known.size: // so may one that got its number on the disk
 		return errCutBack
 	}
 	known.info = info
