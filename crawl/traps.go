@@ -30,8 +30,9 @@ type traps struct {
 	shapes map[string]*shape
 	order  ring[string] // of shapes
 	pages  int          // taken in
-	caught int          // shapes that are traps
 	wary   int          // shapes that are suspect
+	// watched are the hosts that have shapes which are suspect or traps, and how many.
+	watched map[web.Host]int
 }
 
 // shape is what is known of the addresses of one shape, since its first copy.
@@ -108,24 +109,31 @@ func (t *traps) note(at event.At, u web.URL, body uint64, isCopy bool) (said []e
 		default:
 			s.fate = shapeMet
 		}
-		t.count(was, -1)
-		t.count(s.fate, 1)
+		t.count(u.Host(), was, -1)
+		t.count(u.Host(), s.fate, 1)
 	}
 	return said
 }
 
-func (t *traps) count(f shapeFate, by int) {
-	switch f {
-	case shapeTrap:
-		t.caught += by
-	case shapeSuspect:
+func (t *traps) count(host web.Host, f shapeFate, by int) {
+	if f == shapeMet {
+		return
+	}
+	if f == shapeSuspect {
 		t.wary += by
+	}
+	if t.watched == nil {
+		t.watched = make(map[web.Host]int)
+	}
+	if t.watched[host] += by; t.watched[host] == 0 {
+		delete(t.watched, host)
 	}
 }
 
-// fate is the worst that is known of the shapes of an address.
+// fate is the worst that is known of the shapes of an address. Most hosts have none: making the shapes of
+// each link would be some 5 % of a crawl of small pages.
 func (t *traps) fate(u web.URL) (worst shapeFate) {
-	if t.caught+t.wary == 0 {
+	if t.watched[u.Host()] == 0 {
 		return shapeMet
 	}
 	for _, name := range event.Shapes(u) {

@@ -2,11 +2,39 @@ package crawl
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
+
+// The fate of an address is the worst of its shapes, whatever became of those of other hosts, and shapes come and go.
+func TestFateIsThatOfShapes(t *testing.T) {
+	var met traps
+	rng := rand.New(rand.NewPCG(19, 1))
+	seen := map[shapeFate]int{}
+	for range 20_000 {
+		u, err := web.Parse(fmt.Sprintf("http://h%d.example/%d/%c?%c", rng.IntN(8), rng.IntN(3), 'a'+rng.IntN(3), 'a'+rng.IntN(9)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		met.note(event.At{}, u, uint64(rng.IntN(2)), rng.IntN(10) < 8)
+		worst := shapeMet
+		for _, name := range event.Shapes(u) {
+			if s := met.shapes[name]; s != nil {
+				worst = max(worst, s.fate)
+			}
+		}
+		if got := met.fate(u); got != worst {
+			t.Fatalf("%s has the fate %d, and the worst of its shapes is %d", u, got, worst)
+		}
+		seen[worst]++
+	}
+	if len(seen) != 3 {
+		t.Errorf("of each fate so many were met: %v", seen)
+	}
+}
 
 // However many shapes were met before, a trap is told, and a shape that is suspect stays so.
 func TestTrapAfterManyShapes(t *testing.T) {

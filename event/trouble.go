@@ -61,6 +61,7 @@ func (t Trap) Covers(u web.URL) bool {
 func Shapes(u web.URL) []string {
 	host, path := string(u.Host()), u.Path()
 	var b strings.Builder
+	b.Grow(len(host) + len(u.RequestPath()))
 	b.WriteString(host)
 	digit := false
 	for _, c := range []byte(path) {

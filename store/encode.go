@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha1"
 	"encoding/base32"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -138,9 +139,13 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 		r.begin(kind, id, p.Started)
 		r.field("WARC-Target-URI", p.URL.String())
 	}
+	ip := ""
+	if a, err := netip.ParseAddrPort(p.Remote); err == nil {
+		ip = a.Addr().WithZone("").Unmap().String()
+	}
 	provenance := func() {
-		if a, err := netip.ParseAddrPort(p.Remote); err == nil {
-			r.field("WARC-IP-Address", a.Addr().WithZone("").Unmap().String())
+		if ip != "" {
+			r.field("WARC-IP-Address", ip)
 		}
 		if protocol := protocolName(p.Proto); protocol != "" {
 			r.field("WARC-Protocol", protocol)
@@ -219,11 +224,11 @@ func (r *renderer) field(name, value string) { r.head = appendField(r.head, name
 
 func appendField(b []byte, name, value string) []byte {
 	b = append(append(b, name...), ": "...)
-	for i := range len(value) {
-		if c := value[i]; c == '\r' || c == '\n' || c == 0 {
-			b = append(b, ' ')
-		} else {
-			b = append(b, c)
+	from := len(b)
+	b = append(b, value...)
+	for i, c := range b[from:] {
+		if c == '\r' || c == '\n' || c == 0 {
+			b[from+i] = ' '
 		}
 	}
 	return append(b, "\r\n"...)
@@ -355,7 +360,14 @@ func recordID(kind, subject string, at time.Time) string {
 	h := xxh3.HashString128(kind + " " + strconv.FormatInt(at.UnixNano(), 10) + " " + subject).Bytes()
 	h[6] = h[6]&0x0f | 0x80
 	h[8] = h[8]&0x3f | 0x80
-	return fmt.Sprintf("<urn:uuid:%x-%x-%x-%x-%x>", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16])
+	b := append(make([]byte, 0, len("<urn:uuid:>")+36), "<urn:uuid:"...)
+	for i, part := range [...][]byte{h[0:4], h[4:6], h[6:8], h[8:10], h[10:16]} {
+		if i > 0 {
+			b = append(b, '-')
+		}
+		b = hex.AppendEncode(b, part)
+	}
+	return string(append(b, '>'))
 }
 
 func sha1Digest(b []byte) string {

@@ -12,7 +12,7 @@ func (c Canon) strip(b []byte) []byte {
 		return b
 	}
 	out, query, _ := bytes.Cut(b, []byte("?"))
-	if c.StripSessions {
+	if c.StripSessions && (bytes.IndexByte(out, ';') >= 0 || bytes.IndexByte(out, '(') >= 0) {
 		out = stripPath(out)
 	}
 	// What is kept moves forward only: out never reaches what is yet to be read.
