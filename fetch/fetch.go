@@ -167,9 +167,9 @@ type Options struct {
 	// address guard. What asks a host for more than one thing at a time, such as a
 	// renderer, would wait for itself there: see Stack.Resources.
 	Between func(pages Fetcher) Fetcher
-	// MayAsk, if set, tells whether a host may be asked for something now. It is asked right
-	// before each request, also for robots.txt and tdmrep.json: one that may not be sent fails with
-	// web.ReasonBusy.
+	// MayAsk, if set, tells whether a host may be asked for pages now. It is asked right
+	// before each request for one: one that may not be sent fails with web.ReasonBusy. For robots.txt, tdmrep.json
+	// and what pages want of other hosts, any host may be asked, as politeness has it here.
 	MayAsk func(web.Host) bool
 	// Sharers is GateOptions.Sharers.
 	Sharers func(addr netip.Addr) int
@@ -284,7 +284,9 @@ func New(o Options) (*Stack, error) {
 		budget = newMemory(o.Memory)
 	}
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route, Sharers: o.Sharers})
-	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
+	leased := w.client(o.Types, o.MaxBody, budget)
+	leased.ofPages = true
+	pages := Fetcher(leased)
 	all := keyring{o.words(), o.Cookies}
 	own := len(all.words) > 0 || len(o.Certificates) > 0 || o.Cookies != nil
 	if own {

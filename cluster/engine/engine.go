@@ -34,7 +34,8 @@ import (
 )
 
 // Position is the place of a record in its log: greater than those of all records before
-// it, and at least 1. 0 is the beginning.
+// it, and at least 1. 0 is the beginning. Positions in several logs that are not brief are in the order
+// in which their records were appended, too.
 type Position uint64
 
 // Record is a record of a log.

@@ -122,7 +122,7 @@ func (w *Worker) round(k *keeper) error {
 	c, err := w.member.Tick(w.ctx)
 	w.mu.Lock()
 	for _, n := range c.Give {
-		w.changes = append(w.changes, change{give: n})
+		w.toGive(n)
 	}
 	w.taking += len(c.Taken)
 	w.mu.Unlock()

@@ -267,12 +267,21 @@ func (w *Worker) giveStale() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for n, h := range w.holds {
-		if !h.giving && w.stale(n, h.view) && !slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n }) {
-			w.changes = append(w.changes, change{give: n})
+		if !h.giving && w.stale(n, h.view) && w.toGive(n) {
 			w.wakeDriver()
 			w.noteWaiting()
 		}
 	}
+}
+
+// toGive has a shard be given, once, and tells whether that is new. A second change would wait for the shard to be
+// held again. w.mu is held.
+func (w *Worker) toGive(n int) bool {
+	if slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n }) {
+		return false
+	}
+	w.changes = append(w.changes, change{give: n})
+	return true
 }
 
 // forget notes which addresses of a record are lost, and which no longer are. It is called

@@ -63,6 +63,8 @@ type doneRecord struct {
 	hosts []hostRecord
 	links []web.Candidate // to hosts of the same shard
 	away  []web.Candidate // to others
+
+	at engine.Position // of the record; it is not in it
 }
 
 // hostRecord is how a turn leaves a host.
@@ -172,12 +174,18 @@ func readLinkRecord(b []byte) (r linkRecord, links []web.Candidate, err error) {
 //	number
 //	flags depth redirects priority(8) [from] [memory] kind address features    for each
 //
-// From and memory are left out, and the flags say so, where they are those of the link before.
+// From and memory are left out, and the flags say so, where they are those of the link before. Features and memory
+// that nobody would read for their size are left out: then the link waits as one does of which nothing was seen.
 func appendLinks(b []byte, links []web.Candidate) []byte {
 	b = binary.AppendUvarint(b, uint64(len(links)))
 	var before web.Candidate
-	for i := range links {
-		c := &links[i]
+	for _, c := range links {
+		if len(c.Features) > mostScorer {
+			c.Features = nil
+		}
+		if len(c.Memory) > mostScorer {
+			c.Memory = nil
+		}
 		var flags byte
 		if c.From == before.From {
 			flags |= sameFrom
@@ -198,7 +206,7 @@ func appendLinks(b []byte, links []web.Candidate) []byte {
 		b = wire.AppendString(b, string(c.Kind))
 		b = wire.AppendString(b, c.URL.String())
 		b = wire.AppendString(b, string(c.Features))
-		before = *c
+		before = c
 	}
 	return b
 }

@@ -119,6 +119,38 @@ func open(t *testing.T, e engine.Engine, f *frontier.Frontier) *Worker {
 	return w
 }
 
+// Turns that a power failure took from the frontier may be of several shards. It has the marks of the last one.
+func TestLateTurnsOfSeveralShards(t *testing.T) {
+	m := engine.NewMemory()
+	f := killedWorker(t, m)
+	var pages []web.URL
+	for i, n := range []int{1, 0} {
+		u := page(t, n, fmt.Sprint(i))
+		pages = append(pages, u)
+		record := doneRecord{worker: "me", archive: fmt.Append(nil, 11+i), events: fmt.Append(nil, 21+i), done: []web.URL{u}}
+		last, err := m.End(t.Context(), logDone(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Append(t.Context(), engine.Draft{Log: logDone(n), Data: record.encode(), IfLast: true, Last: last.Position}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(t, m, f).Close(""); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{crawl.StateArchive: "12", crawl.StateEvents: "22"} {
+		if got, err := f.State(t.Context(), name); err != nil || string(got) != want {
+			t.Errorf("the mark %s is %s, %v; want %s", name, got, err, want)
+		}
+	}
+	for _, u := range pages {
+		if standing := f.Standing(u); standing != frontier.Done {
+			t.Errorf("%s is %v", u, standing)
+		}
+	}
+}
+
 // A turn that a worker logged as it was killed reaches the engine at any moment of the time
 // in which its folder is opened again. Either it is in the log, and then the frontier holds
 // it whole: the page as done, and the marks of the stores, whoever has the shard now; or it

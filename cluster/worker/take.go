@@ -143,6 +143,7 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 			return nil
 		}
+		d.at = r.Position
 		t.forget(&d, losses)
 		t.add(d, w.self.Worker)
 		return nil

@@ -459,10 +459,11 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 
 // redo commits the turn that this worker logged and its frontier does not hold, if there is
 // one that was logged to its end: of another, only links are there, which are taken in as
-// those of others are.
+// those of others are. Several turns may be of several shards: the marks are those of the last one.
 func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*takeover, views map[int]view) error {
 	turn := web.Turn{State: map[string][]byte{}}
 	whole := false
+	var archiveAt, eventsAt engine.Position
 	for _, n := range slices.Sorted(maps.Keys(logged)) {
 		for _, r := range logged[n].mine {
 			whole = whole || len(r.done)+len(r.archive)+len(r.events) > 0
@@ -473,11 +474,11 @@ func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]
 				}
 			}
 			turn.Done = append(turn.Done, r.done...)
-			if len(r.archive) > 0 {
-				turn.State[crawl.StateArchive] = r.archive
+			if len(r.archive) > 0 && r.at >= archiveAt {
+				turn.State[crawl.StateArchive], archiveAt = r.archive, r.at
 			}
-			if len(r.events) > 0 {
-				turn.State[crawl.StateEvents] = r.events
+			if len(r.events) > 0 && r.at >= eventsAt {
+				turn.State[crawl.StateEvents], eventsAt = r.events, r.at
 			}
 		}
 	}

@@ -38,7 +38,7 @@ const patience = 30 * time.Second
 func Run(t *testing.T, h Host) {
 	for name, test := range map[string]func(*testing.T, Host, string){
 		"transcript": transcript, "refusals": refusals, "conditions": conditions, "counters": counters,
-		"readers": readers, "lists": lists, "brief": brief, "stopped": stopped, "restarts": restarts,
+		"order": order, "readers": readers, "lists": lists, "brief": brief, "stopped": stopped, "restarts": restarts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, h, name) })
 	}
@@ -328,6 +328,24 @@ func conditions(t *testing.T, h Host, name string) {
 }
 
 // readers read what many write meanwhile, from several places on.
+// order holds that positions are in the order of records, whichever logs these are of.
+func order(t *testing.T, h Host, name string) {
+	e := connect(t, h, name)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var last engine.Position
+	for i, log := range []string{"b", "a", "a", "c", "b", "a"} {
+		at, err := e.Append(ctx, engine.Draft{Log: log, Data: []byte("bees")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at[0] <= last {
+			t.Errorf("record %d, of log %s, is at %d, and the one before at %d", i, log, at[0], last)
+		}
+		last = at[0]
+	}
+}
+
 func readers(t *testing.T, h Host, name string) {
 	const logs, each = 3, 60
 	w := connect(t, h, name)
