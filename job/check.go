@@ -203,6 +203,10 @@ func checkCritic(j *Job, bad complaint) {
 		bad("", "a focus needs a critic: the file that waggle topic train made")
 	case c.Name == "" && c.Critic != "":
 		bad("", "critic and focus are for the judge critic: add name: critic")
+	case c.Name == "" && len(c.Command) > 0:
+		bad("", "command is for the judge command: add name: command")
+	case c.Name == "" && len(c.Rules) > 0:
+		bad("", "rules are for the judge rules: add name: rules")
 	}
 }
 

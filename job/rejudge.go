@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
@@ -26,6 +27,17 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err := m.begin(); err != nil {
 		return out, err
 	}
+	var changes []event.Changed
+	if was := event.ReadHistory(m.Begun.EventLog()).Settings; was != nil {
+		changes = m.Job.Diff(was)
+	}
+	// What a crawl that goes on refuses would be made anew here, and refused afterwards.
+	if err := refuse(slices.DeleteFunc(slices.Clone(changes), func(c event.Changed) bool {
+		s, _ := Lookup(c.Setting)
+		return s.Resume != Never
+	}), m.Begun.Dir()); err != nil {
+		return out, err
+	}
 	if err := m.know(ctx); err != nil {
 		return out, err
 	}
@@ -39,11 +51,9 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err := m.openStores(ctx); err != nil {
 		return out, err
 	}
-	if was := event.ReadHistory(m.Begun.EventLog()).Settings; was != nil {
-		for _, change := range m.Job.Diff(was) {
-			if s, _ := Lookup(change.Setting); s.Resume == Verdicts || s.Path == event.SettingThreshold {
-				c.Changes.Settings = append(c.Changes.Settings, change)
-			}
+	for _, change := range changes {
+		if s, _ := Lookup(change.Setting); s.Resume == Verdicts || s.Path == event.SettingThreshold {
+			c.Changes.Settings = append(c.Changes.Settings, change)
 		}
 	}
 	c.Frontier, c.Log, c.History = m.Frontier, m.Log, m.Begun.Visits()

@@ -126,8 +126,15 @@ func readPrivate(name string) ([]byte, error) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("others on this machine may read %s: chmod 600 %s", name, name)
 	}
-	return io.ReadAll(io.LimitReader(f, 1<<20))
+	b, err := io.ReadAll(io.LimitReader(f, mostPrivate+1))
+	if err == nil && len(b) > mostPrivate {
+		err = fmt.Errorf("%s has more than %d bytes: is it the file that was meant?", name, mostPrivate)
+	}
+	return b, err
 }
+
+// mostPrivate bounds a file of secrets, in bytes.
+const mostPrivate = 1 << 20
 
 // readSecrets reads such a file, for a crawl through a proxy, "" for none. No error repeats
 // what stands in it.
@@ -141,6 +148,9 @@ func readSecrets(name, through string) (*secrets, error) {
 	dec.KnownFields(true)
 	if err := dec.Decode(&sites); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s, %s: not understood; what it says is not shown here, and waggle help logins has an example", name, lineOf.FindString(err.Error()))
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: there is more behind a line of ---, which would not be heeded: put all sites into one document", name)
 	}
 	out := &secrets{sites: map[string]fetch.Secret{}, certificates: map[string]tls.Certificate{}}
 	for _, origin := range slices.Sorted(maps.Keys(sites)) {

@@ -26,6 +26,7 @@ const leastEvery = time.Second
 // again is `waggle crawl --again DIR`: a round of a collection, or one after another.
 func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents) error {
 	base := collection.At(c.Again)
+	_ = base.BringBack() // where it fails, its cause is told below
 	switch {
 	case c.Out != "" || c.File != "" || c.Resume || c.AcceptLoss || c.Open || c.Join != "":
 		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss, --open and --join; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
@@ -55,16 +56,19 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		}
 		c.Seeds, c.SeedsFile = seeds, ""
 	}
+	made := false // a round
 	for {
 		began := time.Now()
 		err := c.round(ctx, std, docs, base)
 		var x exit
 		switch {
-		case c.Every == nil, ctx.Err() != nil, err != nil && !errors.As(err, &x), x.code == exitUsage:
+		// What is wrong with the command shows in the first round; later a proxy or a store may be down for a time.
+		case c.Every == nil, ctx.Err() != nil, err != nil && !errors.As(err, &x), x.code == exitUsage && !made:
 			return err
 		case err != nil: // what ended this round need not end the next
 			complain(std.err, err)
 		}
+		made = made || x.code != exitUsage
 		next := began.Add(*c.Every)
 		if next.After(time.Now()) {
 			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format("2006-01-02 15:04:05"))

@@ -327,6 +327,9 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	if readerLeft(err, std.out) {
 		return exitDone
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && exitCodeOf(err) != exitStopped {
+		err = exit{exitStopped, errors.New("stopped")}
+	}
 	err = folderGiven(err)
 	if err != nil && err.Error() != "" {
 		complain(std.err, err)
