@@ -1,6 +1,7 @@
 package apprentice
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 
@@ -16,6 +17,7 @@ type counts struct {
 	size  int    // |T|
 	slots []slot // a power of two, at most half of them taken
 	sums  float64
+	most  int // features that it takes; 0 = mostFeatures
 }
 
 // slot is a feature; of an empty one both counts are 0, and in the table no
@@ -67,14 +69,22 @@ func (t *counts) put(id, low, high uint32) {
 	t.sum[1] += int(high)
 }
 
-// add counts an example.
+// mostFeatures bounds the features of a table, which are 128 MB then. A site of words made up for each page would
+// fill any memory.
+const mostFeatures = 1 << 22
+
+// add counts an example. A table that is full takes no feature that is new.
 func (t *counts) add(features []byte, class int) {
 	t.links[class]++
-	t.sum[class] += len(features) / 4
 	for ; len(features) >= 4; features = features[4:] {
-		s := t.slot(binary.LittleEndian.Uint32(features))
+		id := binary.LittleEndian.Uint32(features)
+		if t.size >= cmp.Or(t.most, mostFeatures) && t.at(id).n == [2]uint32{} {
+			continue
+		}
+		s := t.slot(id)
 		s.n[class]++
 		s.count()
+		t.sum[class]++
 	}
 }
 
@@ -82,10 +92,13 @@ func (t *counts) add(features []byte, class int) {
 func (t *counts) move(features []byte, class int) {
 	t.links[class]++
 	t.links[1-class]--
-	t.sum[class] += len(features) / 4
-	t.sum[1-class] -= len(features) / 4
 	for ; len(features) >= 4; features = features[4:] {
 		s := t.at(binary.LittleEndian.Uint32(features))
+		if s.n == [2]uint32{} {
+			continue // the table was full
+		}
+		t.sum[class]++
+		t.sum[1-class]--
 		s.n[class]++
 		s.n[1-class]--
 		s.count()

@@ -54,10 +54,12 @@ type ache struct {
 }
 
 const (
-	acheDim    = 1 << 16 // of hashed tagged words
-	acheWords  = 32      // that are kept of a link beside its address
-	hardOffset = 1000
-	acheSigns  = 2 // classes without levels: negative and positive
+	acheDim   = 1 << 16 // of hashed tagged words
+	acheWords = 32      // that are kept of a link beside its address
+	// acheAddressWords are read of an address at most: one of thousands would make each example as large.
+	acheAddressWords = 64
+	hardOffset       = 1000
+	acheSigns        = 2 // classes without levels: negative and positive
 )
 
 // Tags of words, as seeds of their hashes: url_, anchor_, around_.
@@ -146,6 +148,7 @@ func (a *ache) features(c *web.Candidate) []uint32 {
 	_, path, _ := strings.Cut(c.URL.String(), "://")
 	var room [32]uint16
 	words := a.tagged(room[:0], tagURL, path)
+	words = words[:min(len(words), acheAddressWords)]
 	out := make([]uint32, 0, len(words)+acheWords)
 	for _, w := range words {
 		out = append(out, uint32(w))

@@ -129,6 +129,9 @@ func (a *anthelion) features(out []uint16, c *web.Candidate) []uint16 {
 	return out
 }
 
+// longestKept is how many bytes an address has at most whose words are kept: some hundred MB are then all of them.
+const longestKept = 512
+
 // words are the words of an address: all that waits is scored anew every few pages.
 func (a *anthelion) words(u web.URL) []uint16 {
 	address := u.String()
@@ -143,7 +146,9 @@ func (a *anthelion) words(u web.URL) []uint16 {
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	place.Store(&addressFeatures{strings.Clone(address), out}) // it may be a part of a page
+	if len(address) <= longestKept {
+		place.Store(&addressFeatures{strings.Clone(address), out}) // it may be a part of a page
+	}
 	return out
 }
 
