@@ -128,12 +128,9 @@ func cutFile(path string, size int64) error {
 }
 
 func syncFolder(dir string) error {
-	d, err := os.Open(dir)
+	err := folder.Sync(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return err
 }

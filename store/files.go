@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -85,8 +86,11 @@ func open(path string, flag int) (File, error) {
 // Remove deletes a file.
 func (OS) Remove(path string) error { return os.Remove(path) }
 
-// SyncDir syncs a folder, where the system can.
+// SyncDir syncs a folder, where the system can. Windows syncs none that was opened to be read.
 func (OS) SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // ErrLocked says that another process holds the lock of a folder.
@@ -83,11 +84,20 @@ func replace(name string, f *os.File, write func(io.Writer) error) error {
 	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(name))
+	return Sync(filepath.Dir(name))
+}
+
+// Sync makes the names in a folder survive a power failure. Windows syncs no folder that was opened to be read, and
+// says that access is denied: there it does nothing.
+func Sync(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Exists tells whether there is a file or folder of that name.
