@@ -225,13 +225,13 @@ func isDocument(r *web.Response) bool {
 }
 
 // Readable passes over the records of a sequence of Pages that cannot be read or
-// parsed.
+// parsed. Where the process that reads documents does not start, they are not passed over: it is an error.
 func Readable(pages iter.Seq2[*web.Page, error]) iter.Seq2[*web.Page, error] {
 	return func(yield func(*web.Page, error) bool) {
 		for p, err := range pages {
-			var damage *store.Damage
-			var unparsed *ParseError
-			if errors.As(err, &damage) || errors.As(err, &unparsed) {
+			var failure *web.Failure
+			noReader := errors.As(err, &failure) && failure.Reason == web.ReasonReader
+			if errors.As(err, new(*store.Damage)) || errors.As(err, new(*ParseError)) && !noReader {
 				continue
 			}
 			if !yield(p, err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -179,4 +180,23 @@ func zero(name string) error {
 	}
 	clear(b)
 	return os.WriteFile(name, b, 0o644)
+}
+
+// A document that cannot be read is passed over; one that no process was there to read is not.
+func TestReadable(t *testing.T) {
+	failure := func(r web.Reason) error { return &ParseError{Err: &web.Failure{Reason: r}} }
+	told := []error{failure(web.ReasonDamaged), &store.Damage{}, failure(web.ReasonReader), failure(web.ReasonType)}
+	var got []error
+	for _, err := range Readable(func(yield func(*web.Page, error) bool) {
+		for _, err := range told {
+			if !yield(nil, err) {
+				return
+			}
+		}
+	}) {
+		got = append(got, err)
+	}
+	if len(got) != 1 || got[0] != told[2] {
+		t.Errorf("of %v there remain %v", told, got)
+	}
 }

@@ -196,7 +196,11 @@ func (f *Finder) judge(ctx context.Context) error {
 		r.Release()
 		if status != 200 || errParse != nil {
 			f.leave(s.URL)
-			f.Note(event.Line(fmt.Sprintf("%s: status %d: no page to start from", s.URL, status)))
+			why := fmt.Sprintf("status %d: no page to start from", status)
+			if status == 200 {
+				why = errParse.Error()
+			}
+			f.Note(event.Line(fmt.Sprintf("%s: %s", s.URL, why)))
 			continue
 		}
 		v, err := f.Judge.Judge(ctx, p)
