@@ -17,11 +17,13 @@ import (
 	"github.com/waggle-crawler/waggle/internal/badweb"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // BenchmarkGoodSites crawls the sites on which nothing is wrong, alone and among all that is
-// wrong, with as many workers, as much patience and as long a pause between two requests to a host as a crawl of the live web has:
+// wrong, onto the disk, with as many workers, as much patience, as long a pause between two requests to a host and as
+// little memory for bodies as a crawl of the live web has:
 //
 //	go test -run '^$' -bench GoodSites -benchtime 3x ./crawl
 //
@@ -30,14 +32,21 @@ import (
 // in which what is wrong takes as much processor time from one as from the other: what is
 // missing there to 1 is lost by waiting for workers, cores and turns. The benchmark fails where
 // one of the two is below paceBar, .8, and where fewer than badBar, half of all that is wrong,
-// were asked between the first good page and the last. On two cores with a load
+// were asked between the first good page and the last, or the memory of the process was above peakBar. On two cores with a load
 // of 15 these are .93 and 1.00; they were .78 and .83 when light bodies waited in one line with
 // bodies that take a core for a second each.
 func BenchmarkGoodSites(b *testing.B) {
 	in, beside := pace{asked: 1}, pace{asked: 1}
 	for b.Loop() {
-		if err := errors.Join(in.add(b.Context(), inTurns), beside.add(b.Context(), atOnce)); err != nil {
+		peak := peakMemory(b)
+		err := in.add(b, inTurns)
+		most := peak()
+		if err := errors.Join(err, beside.add(b, atOnce)); err != nil {
 			b.Fatal(err)
+		}
+		b.ReportMetric(float64(most)/1e6, "peak-MB")
+		if most > peakBar {
+			b.Errorf("%d MB of memory, more than %d", most/1e6, int(peakBar)/1e6)
 		}
 	}
 	b.ReportMetric(in.alone.Seconds()/float64(b.N), "alone-s")
@@ -61,6 +70,9 @@ func BenchmarkGoodSites(b *testing.B) {
 // paceBar is the least share of their pace alone that good sites keep among all that is wrong.
 const paceBar = .8
 
+// peakBar is the most memory of a crawl among all that is wrong, in bytes.
+const peakBar = 500e6
+
 // badBar is the least share of the misbehaviours that have an outcome while good sites are
 // crawled among them.
 const badBar = .5
@@ -73,15 +85,16 @@ type pace struct {
 }
 
 // add crawls alone and among the others, as run has it: in turns, or at the same time.
-func (p *pace) add(ctx context.Context, run func(...func() error) error) error {
+func (p *pace) add(b *testing.B, run func(...func() error) error) error {
 	var asked float64
+	alone, among := b.TempDir(), b.TempDir()
 	err := run(func() error {
-		took, _, err := goodSites(ctx, onlyGood)
+		took, _, err := goodSites(b.Context(), alone, onlyGood)
 		p.alone += took
 		return err
 	}, func() (err error) {
 		var took time.Duration
-		took, asked, err = goodSites(ctx, all)
+		took, asked, err = goodSites(b.Context(), among, all)
 		p.among += took
 		return err
 	})
@@ -105,9 +118,9 @@ func onlyGood(bad *badweb.Server) []string { return bad.Good() }
 
 func all(bad *badweb.Server) []string { return append(bad.Good(), bad.Index()) }
 
-// goodSites crawls from some pages of a bad web, and returns the time from the first good page to the last,
+// goodSites crawls from some pages of a bad web into a folder, and returns the time from the first good page to the last,
 // and the share of the misbehaviours that had an outcome in it.
-func goodSites(ctx context.Context, from func(*badweb.Server) []string) (took time.Duration, asked float64, err error) {
+func goodSites(ctx context.Context, dir string, from func(*badweb.Server) []string) (took time.Duration, asked float64, err error) {
 	bad, err := badweb.Start()
 	if err != nil {
 		return 0, 0, err
@@ -115,12 +128,17 @@ func goodSites(ctx context.Context, from func(*badweb.Server) []string) (took ti
 	defer bad.Close()
 	fetcher, err := fetch.New(fetch.Options{
 		Contact: "test@bad.test", Delay: time.Second, OwnHosts: []string{"bad.test"},
-		CAs: bad.CAs(), Resolver: bad, Connect: bad.Connect,
+		CAs: bad.CAs(), Resolver: bad, Connect: bad.Connect, Memory: 256 << 20, // as of a job
 	})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer fetcher.Close()
+	archive, err := store.Open(dir, store.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
 	scorer, err := score.New("breadth-first", score.Options{})
 	if err != nil {
 		return 0, 0, err
@@ -148,7 +166,7 @@ func goodSites(ctx context.Context, from func(*badweb.Server) []string) (took ti
 	left := len(bad.Good()) * badweb.GoodPages
 	c := &crawl.Crawl{
 		Seeds: seeds, Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: fetcher,
-		Parser: parse.New(parse.Options{}), Judge: evenJudge{}, Scorer: scorer,
+		Parser: parse.New(parse.Options{}), Judge: evenJudge{}, Scorer: scorer, Archive: archive,
 		Listen: func(e event.Event) {
 			if f, ok := e.(event.Failed); ok && !first.IsZero() && left > 0 {
 				delete(unasked, f.URL)

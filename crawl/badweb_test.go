@@ -216,7 +216,7 @@ func TestBadWeb(t *testing.T) {
 
 // peakMemory begins to look at the memory of the process every 20 ms; peak ends that, and is
 // the most that the system had given, less what it had back.
-func peakMemory(t *testing.T) (peak func() uint64) {
+func peakMemory(t testing.TB) (peak func() uint64) {
 	var most uint64
 	done := make(chan struct{})
 	var looking sync.WaitGroup
