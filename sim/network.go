@@ -41,7 +41,7 @@ func (l Latency) of(seed uint64, u web.URL) time.Duration {
 	uniform := (float64(xxh3.HashStringSeed(u.String(), seed)>>12) + 0.5) / (1 << 52)
 	normal := math.Sqrt2 * math.Erfinv(2*uniform-1)
 	d := float64(l.Median) * math.Exp(l.Spread*normal)
-	return min(time.Duration(d), time.Hour).Round(time.Microsecond)
+	return time.Duration(min(d, float64(time.Hour))).Round(time.Microsecond)
 }
 
 // network answers from a record as the network would: through the robots.txt and
