@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -12,19 +13,22 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// newPages reads the tables behind the records of a file; data is all of it
-// but its sum.
+// newPages reads the tables behind the records of a file; data is all of it but its sum, which vouches
+// for nothing: whoever made the file made it, too.
 func newPages(data string) (*Pages, error) {
 	c := &Pages{data: data, at: map[web.URL]int{}}
 	tail := []byte(data[len(data)-3*8:])
-	at := func(i int) int { return int(binary.LittleEndian.Uint64(tail[8*i:])) }
-	d := c.decoder(at(0))
-	c.words = make([]string, d.int())
+	table := func(i int) decoder { return c.decoder(binary.LittleEndian.Uint64(tail[8*i:])) }
+	d := table(0)
+	c.words = make([]string, d.fit(d.int(), 1))
 	for i := range c.words {
 		c.words[i] = d.bytes()
 	}
-	d = c.decoder(at(1))
-	c.urls = make([]web.URL, d.int())
+	if d.bad {
+		return nil, errStale
+	}
+	d = table(1)
+	c.urls = make([]web.URL, d.fit(d.int(), 1))
 	for i := range c.urls {
 		s := d.bytes()
 		if s == "" {
@@ -36,66 +40,114 @@ func newPages(data string) (*Pages, error) {
 		}
 		c.urls[i] = u
 	}
-	d = c.decoder(at(2))
+	if d.bad {
+		return nil, errStale
+	}
+	d = table(2)
 	longest := 0
 	c.header = make([]web.Header, len(c.words)+1)
 	c.header[0] = web.Header{}
-	for range d.int() {
-		u := d.url()
-		place := d.int()
-		c.at[u] = place
+	for range d.fit(d.int(), 2) {
+		u, place := d.url(), d.num()
 		rd := c.decoder(place)
 		r := rd.response()
+		if d.bad || rd.bad {
+			return nil, errStale
+		}
+		c.at[u] = int(place)
 		longest = max(longest, r.raw, r.body)
 		if c.header[r.kind] == nil {
 			c.header[r.kind] = web.Header{"Content-Type": {c.words[r.kind-1]}}
 		}
 	}
+	if d.bad {
+		return nil, errStale
+	}
 	c.blank = make([]byte, longest)
 	return c, nil
 }
 
-// decoder reads a record, which the file's sum has vouched for.
+// decoder reads a record or a table. Once something does not fit it is bad, and what it gives is to be
+// thrown away. It makes no list of more items than what is left can hold.
 type decoder struct {
 	c    *Pages
 	s    string // from the record on
 	at   int
 	text string // block of the page
 	end  int    // of the text before, in it
+	bad  bool
 }
 
-func (c *Pages) decoder(at int) decoder { return decoder{c: c, s: c.data[at:]} }
+func (c *Pages) decoder(at uint64) decoder {
+	if at > uint64(len(c.data)) {
+		return decoder{c: c, bad: true}
+	}
+	return decoder{c: c, s: c.data[at:]}
+}
+
+// record is a decoder of the record at a place that newPages has looked at.
+func (c *Pages) record(at int) decoder { return c.decoder(uint64(at)) }
+
+func (d *decoder) fail() { d.bad, d.s, d.at = true, "", 0 }
 
 func (d *decoder) num() uint64 {
-	b := d.s[d.at]
-	d.at++
-	if b < 0x80 {
-		return uint64(b)
-	}
-	n := uint64(b & 0x7f)
-	for shift := 7; ; shift += 7 {
-		b = d.s[d.at]
+	n := uint64(0)
+	for shift := 0; d.at < len(d.s) && shift < 64; shift += 7 {
+		b := d.s[d.at]
 		d.at++
 		n |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return n
 		}
 	}
+	d.fail()
+	return 0
 }
 
-func (d *decoder) int() int { return int(d.num()) }
+// upTo is a number that is at most so large.
+func (d *decoder) upTo(most int) int {
+	n := d.num()
+	if n > uint64(most) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) int() int { return d.upTo(math.MaxInt) }
+
+// fit is n where what is left can hold so many items of so many bytes or more.
+func (d *decoder) fit(n, each int) int {
+	if n > (len(d.s)-d.at)/each {
+		d.fail()
+		return 0
+	}
+	return n
+}
 
 func (d *decoder) diff() int {
 	n := d.num()
 	return int(n>>1) ^ -int(n&1)
 }
 
-func (d *decoder) word() string { return d.c.words[d.num()] }
+func (d *decoder) word() string {
+	if n := d.num(); n < uint64(len(d.c.words)) {
+		return d.c.words[n]
+	}
+	d.fail()
+	return ""
+}
 
-func (d *decoder) url() web.URL { return d.c.urls[d.num()] }
+func (d *decoder) url() web.URL {
+	if n := d.num(); n < uint64(len(d.c.urls)) {
+		return d.c.urls[n]
+	}
+	d.fail()
+	return web.URL{}
+}
 
 func (d *decoder) bytes() string {
-	n := d.int()
+	n := d.fit(d.int(), 1)
 	s := d.s[d.at : d.at+n]
 	d.at += n
 	return s
@@ -107,6 +159,10 @@ func (d *decoder) str() string {
 		return ""
 	}
 	start := d.end + d.diff()
+	if start < 0 || start > len(d.text) || n > len(d.text)-start {
+		d.fail()
+		return ""
+	}
 	d.end = start + n
 	return d.text[start:d.end]
 }
@@ -116,7 +172,7 @@ func (d *decoder) list() []string {
 	if n == 0 {
 		return nil
 	}
-	l := make([]string, n-1)
+	l := make([]string, d.fit(n-1, 1))
 	for i := range l {
 		l[i] = d.str()
 	}
@@ -135,14 +191,16 @@ type recordHead struct {
 }
 
 func (d *decoder) response() (r recordHead) {
-	r.status, r.what = d.int(), d.int()
-	r.raw, r.body, r.kind = d.int(), d.int(), d.int()
-	if i := d.int(); i > 0 {
+	r.status, r.what = d.upTo(999), d.upTo(isDamaged)
+	r.raw, r.body, r.kind = d.upTo(maxBody), d.upTo(maxBody), d.upTo(len(d.c.words))
+	if i := d.upTo(len(d.c.urls)); i > 0 {
 		r.location = d.c.urls[i-1]
 	}
 	r.truncated = d.word()
 	r.retryAfter = d.word()
-	r.kept = d.bytes()
+	if r.kept = d.bytes(); len(r.kept) > r.body {
+		d.fail()
+	}
 	return r
 }
 
@@ -150,10 +208,13 @@ func (d *decoder) response() (r recordHead) {
 func (d *decoder) rest() string { return d.bytes() }
 
 func (d *decoder) digest() (digest [16]byte) {
-	d.at += copy(digest[:], d.s[d.at:])
+	n := d.fit(len(digest), 1)
+	copy(digest[:], d.s[d.at:d.at+n])
+	d.at += n
 	return digest
 }
 
+// page reads a page, which is nil where something of it does not fit.
 func (d *decoder) page(u web.URL, status int) *web.Page {
 	p := &web.Page{URL: u, Status: status, Digest: d.digest()}
 	d.text, d.end = d.bytes(), 0
@@ -176,31 +237,34 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 	p.Headings = d.list()
 	p.Alts = d.list()
 	if n := d.int(); n > 0 {
-		p.Leaves = make([]web.Leaf, n-1)
+		p.Leaves = make([]web.Leaf, d.fit(n-1, 1))
 		for i := range p.Leaves {
 			p.Leaves[i].Text = d.str()
 		}
 	}
 	if d.num() != 0 {
-		p.Nesting = make([]web.Nesting, len(p.Leaves))
+		p.Nesting = make([]web.Nesting, d.fit(len(p.Leaves), 2))
 		for i := range p.Nesting {
-			p.Nesting[i] = web.Nesting{Depth: uint16(d.num()), Shared: uint16(d.num())}
+			p.Nesting[i] = web.Nesting{Depth: uint16(d.upTo(math.MaxUint16)), Shared: uint16(d.upTo(math.MaxUint16))}
 		}
 	}
 	if n := d.int(); n > 0 {
-		p.Terms = make([]web.Term, n-1)
+		p.Terms = make([]web.Term, d.fit(n-1, 2))
 		for i := range p.Terms {
 			t := &p.Terms[i]
 			t.Text = d.word()
 			body := d.num()
+			if body > math.MaxUint32 {
+				d.fail()
+			}
 			t.Body = int32(body >> 1)
 			if body&1 != 0 {
-				t.Head = int32(d.num())
+				t.Head = int32(d.upTo(math.MaxInt32))
 			}
 		}
 	}
 	if n := d.int(); n > 0 {
-		p.Links = make([]web.Link, n-1)
+		p.Links = make([]web.Link, d.fit(n-1, 11))
 		before := 0
 		for i := range p.Links {
 			l := &p.Links[i]
@@ -213,9 +277,15 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 			l.Position = i + d.diff()
 			l.First = before + d.diff()
 			l.Last = l.First + d.diff()
+			if l.Position < 0 || l.First < 0 || l.Last < l.First-1 || l.Last >= len(p.Leaves) {
+				d.fail()
+			}
 			before = l.First
 			l.Before, l.Anchor, l.After, l.Heading = d.str(), d.str(), d.str(), d.str()
 		}
+	}
+	if d.bad {
+		return nil
 	}
 	return p
 }

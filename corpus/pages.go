@@ -133,12 +133,13 @@ func (c *Pages) Page(u web.URL) (p *web.Page, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	d := c.decoder(at)
+	d := c.record(at)
 	r := d.response()
 	if r.what != isPage {
 		return nil, false
 	}
-	return d.page(u, r.status), true
+	p = d.page(u, r.status)
+	return p, p != nil
 }
 
 // Digest is that of a page's body, and costs next to nothing; ok is false
@@ -148,11 +149,12 @@ func (c *Pages) Digest(u web.URL) (digest [16]byte, ok bool) {
 	if !ok {
 		return digest, false
 	}
-	d := c.decoder(at)
+	d := c.record(at)
 	if r := d.response(); r.what != isPage {
 		return digest, false
 	}
-	return d.digest(), true
+	digest = d.digest()
+	return digest, !d.bad
 }
 
 // Fetch returns the recorded response as far as a crawl without an archive
@@ -169,7 +171,7 @@ func (c *Pages) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if !ok {
 		return web.NotRecorded(u), nil
 	}
-	d := c.decoder(at)
+	d := c.record(at)
 	r := d.response()
 	out := &web.Response{
 		URL: u, Proto: "HTTP/1.1", Status: r.status, Header: c.header[r.kind],
@@ -195,15 +197,19 @@ func (c *Pages) Parse(r *web.Response) (*web.Page, error) {
 		return p, nil
 	}
 	if at, ok := c.at[r.URL]; ok {
-		d := c.decoder(at)
+		d := c.record(at)
+		var why error
 		switch r := d.response(); r.what {
 		case isOther:
-			return nil, fmt.Errorf("%s%w", d.rest(), parse.ErrType)
+			why = fmt.Errorf("%s%w", d.rest(), parse.ErrType)
 		case isDamaged:
-			return nil, &web.Failure{Reason: web.Reason(d.word()), Detail: d.rest()}
+			why = &web.Failure{Reason: web.Reason(d.word()), Detail: d.rest()}
+		}
+		if why != nil && !d.bad {
+			return nil, why
 		}
 	}
-	return nil, fmt.Errorf("%s is not among the parsed pages", r.URL)
+	return nil, fmt.Errorf("%s is not among the parsed pages, or not whole there", r.URL)
 }
 
 // agreeing is the number of pages parsed anew when a file is opened.

@@ -3,16 +3,21 @@ package corpus
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/internal/allocated"
 	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
@@ -219,6 +224,15 @@ func TestPagesAreMadeAnew(t *testing.T) {
 			must(t, os.WriteFile(path(w), b, 0o644))
 			return p
 		}, true},
+		{"made with tables beyond its end", func(t *testing.T, w *Web) *parse.Parser {
+			b, err := os.ReadFile(path(w))
+			must(t, err)
+			end := len(b) - 8
+			binary.LittleEndian.PutUint64(b[end-3*8:], uint64(end))
+			binary.LittleEndian.PutUint64(b[end:], xxh3.Hash(b[:end]))
+			must(t, os.WriteFile(path(w), b, 0o644))
+			return p
+		}, true},
 		{"other WARC files", func(t *testing.T, w *Web) *parse.Parser {
 			must(t, os.Chtimes(w.files[0].path, time.Time{}, time.Unix(1e9, 0)))
 			return p
@@ -321,29 +335,124 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// FuzzPages writes whatever parses and reads it back.
-func FuzzPages(f *testing.F) {
-	f.Add("text/html", "<title>T</title><h1>H</h1><p>See <a href=/x>the <em>waggle</em> dance</a><br>of bees <img alt='a bee'>")
-	f.Add("text/html", "<title>T</title><p>Log in <input type=password>")
-	f.Add("text/html", "<title>T</title><form><input type=password></form>")
-	f.Add("text/html; charset=utf-8", "<base href='http://b.example/'><a href=y rel=nofollow></a><a href=y><img alt=pic></a><meta name=robots content='noindex,noarchive'>")
-	f.Add("text/html", "<frameset><frame src=a><frame src=b></frameset>")
-	f.Add("text/html", "\xff\x00<p>\xe4\xf6 <b>x</b>y<b>z</b>")
-	f.Add("text/plain", "plain text, no links")
-	f.Add("image/png", "\x89PNG")
-	p := parse.New(parse.Options{})
-	f.Fuzz(func(t *testing.T, kind, body string) {
-		r := &web.Response{
-			URL: mustURL(t, "http://a.example/p"), Started: time.Unix(1e9, 5).UTC(), Status: 200,
-			Header: web.Header{"Content-Type": {kind}}, Raw: []byte(body), Body: []byte(body),
+// madePages are the bytes of a file of one response, without its sum, and its page, nil if there is none.
+func madePages(t testing.TB, p *parse.Parser, r *web.Response) ([]byte, *web.Page) {
+	t.Helper()
+	page, why := parsePage(p, r)
+	var b bytes.Buffer
+	e := newEncoder(&b, [16]byte{})
+	must(t, errors.Join(e.add(r, page, why), e.finish()))
+	return b.Bytes()[:b.Len()-8], page
+}
+
+// madeResponse is a response to encode.
+func madeResponse(t testing.TB, kind, body string) *web.Response {
+	return &web.Response{
+		URL: mustURL(t, "http://a.example/p"), Started: time.Unix(1e9, 5).UTC(), Status: 200,
+		Header: web.Header{"Content-Type": {kind}}, Raw: []byte(body), Body: []byte(body),
+	}
+}
+
+// manyParts is a page that has something of nearly all that is kept.
+const manyParts = "<base href='http://b.example/'><meta name=robots content=noindex><title>T</title><h1>H</h1><p>See <a href=/x>the <em>waggle</em> dance</a><br>of bees <img alt='a bee'><a href=y rel=nofollow>y</a>"
+
+// readAny reads what may be no file of pages at all, and all that it says it has.
+func readAny(t *testing.T, data []byte) {
+	t.Helper()
+	var c *Pages
+	var err error
+	body := 0
+	used := allocated.By(func() { c, err = newPages(string(data)) })
+	if err == nil {
+		body = len(c.blank)
+	}
+	// A table of addresses takes most: a byte of it may stand for the zero address.
+	if most := uint64(200*len(data) + body + 64<<10); used > most || body > maxBody {
+		t.Fatalf("%d bytes allocated for a file of %d, and %d zero ones among them", used, len(data), body)
+	}
+	if err != nil {
+		return
+	}
+	for u := range c.at {
+		var page *web.Page
+		used := allocated.By(func() { page, _ = c.Page(u) })
+		if most := uint64(100*len(data) + 64<<10); used > most {
+			t.Fatalf("%d bytes allocated for a page of a file of %d", used, len(data))
 		}
-		want, why := parsePage(p, r)
-		var b bytes.Buffer
-		e := newEncoder(&b, [16]byte{})
-		if err := errors.Join(e.add(r, want, why), e.finish()); err != nil {
+		_, hasDigest := c.Digest(u)
+		r, err := c.Fetch(t.Context(), u)
+		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newPages(b.String()[:b.Len()-8])
+		if parsed, err := c.Parse(r); (page != nil) != (err == nil) || (parsed != nil) != (page != nil) || page != nil && !hasDigest {
+			t.Fatalf("a page %v, a digest %v; parsed %v, %v", page != nil, hasDigest, parsed != nil, err)
+		}
+		if page == nil {
+			continue
+		}
+		for _, l := range page.Links {
+			if l.First <= l.Last {
+				_ = page.Leaves[l.First : l.Last+1]
+			}
+		}
+	}
+}
+
+// A file with any byte replaced by any of some others is read or refused. Its sum would be made good.
+func TestPagesOfAnyBytes(t *testing.T) {
+	for _, p := range []*parse.Parser{parse.New(parse.Options{}), parse.New(parse.Options{Nesting: true})} {
+		whole, page := madePages(t, p, madeResponse(t, "text/html", manyParts))
+		if page == nil || len(page.Links) == 0 || len(page.Leaves) == 0 {
+			t.Fatalf("too little stands in %+v", page)
+		}
+		for i := range whole {
+			for _, to := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+				b := bytes.Clone(whole)
+				b[i] = to
+				readAny(t, b)
+				for j := i + 1; j < min(i+10, len(b)); j++ {
+					b[j] = 0xff // a number that is too large
+				}
+				readAny(t, b)
+			}
+		}
+	}
+}
+
+// FuzzMadePages reads files that somebody made: anything, and places of the tables in it.
+func FuzzMadePages(f *testing.F) {
+	for _, nesting := range []bool{false, true} {
+		for _, c := range [][2]string{{"text/html", manyParts}, {"text/plain", "plain text"}, {"image/png", "\x89PNG"}} {
+			b, _ := madePages(f, parse.New(parse.Options{Nesting: nesting}), madeResponse(f, c[0], c[1]))
+			tail := b[len(b)-3*8:]
+			at := func(i int) uint64 { return binary.LittleEndian.Uint64(tail[8*i:]) }
+			f.Add(b[:len(b)-len(tail)], at(0), at(1), at(2))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, words, addresses, places uint64) {
+		for _, at := range []uint64{words, addresses, places} {
+			b = binary.LittleEndian.AppendUint64(slices.Clip(b), at)
+		}
+		readAny(t, b)
+	})
+}
+
+// FuzzPages writes whatever parses and reads it back.
+func FuzzPages(f *testing.F) {
+	kinds := []string{"text/html", "text/plain", "application/xhtml+xml", "text/html; charset=windows-1251", "", "image/png"}
+	f.Add(byte(0), "<title>T</title><h1>H</h1><p>See <a href=/x>the <em>waggle</em> dance</a><br>of bees <img alt='a bee'>")
+	f.Add(byte(0), "<title>T</title><p>Log in <input type=password>")
+	f.Add(byte(0), "<title>T</title><form><input type=password></form>")
+	f.Add(byte(0), "<base href='http://b.example/'><a href=y rel=nofollow></a><a href=y><img alt=pic></a><meta name=robots content='noindex,noarchive'>")
+	f.Add(byte(0), "<frameset><frame src=a><frame src=b></frameset>")
+	f.Add(byte(0), "\xff\x00<p>\xe4\xf6 <b>x</b>y<b>z</b>")
+	f.Add(byte(1), "plain text, no links")
+	f.Add(byte(5), "\x89PNG")
+	p := parse.New(parse.Options{})
+	f.Fuzz(func(t *testing.T, kind byte, body string) {
+		r := madeResponse(t, kinds[int(kind)%len(kinds)], body)
+		b, want := madePages(t, p, r)
+		c, err := newPages(string(b))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,12 +41,16 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// FuzzLook holds that any source is looked at.
+// FuzzLook holds that any source is looked at, and says the same when it is looked at again.
 func FuzzLook(f *testing.F) {
 	f.Add([]byte(`<script></script><div id="app"></div>`))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		if h := look(src); h.unfinished && !h.scripts {
+		h := look(src)
+		if h.unfinished && !h.scripts {
 			t.Error("unfinished without scripts")
+		}
+		if again := look(src); again != h {
+			t.Errorf("%+v, and %+v the second time", h, again)
 		}
 	})
 }

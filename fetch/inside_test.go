@@ -445,18 +445,21 @@ func TestRulesAreWeighed(t *testing.T) {
 // body beyond the cap, nothing kept that was not received, and either some of
 // the document, or all of it, or a failure.
 func FuzzBody(f *testing.F) {
-	f.Add("gzip", "text/html", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), 100)
-	f.Add("br", "text/html", []byte("\x0b\x02\x80hello\x03"), -1)
-	f.Add("zstd", "", []byte("\x28\xb5\x2f\xfd\x04\x58"), 0)
-	f.Add("deflate, gzip", "", []byte("x\x9c"), 3)
-	f.Add("", "", []byte("<!doctype html>"), 15)
+	codings := []string{"", "gzip", "br", "zstd", "deflate", "deflate, gzip", "zstd, br", "x-gzip, identity", "gzip, gzip, gzip, gzip"}
+	types := []string{"text/html", "", "text/html; charset=utf-8", "image/png"}
+	f.Add(byte(1), byte(0), []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), 100)
+	f.Add(byte(2), byte(0), []byte("\x0b\x02\x80hello\x03"), -1)
+	f.Add(byte(3), byte(1), []byte("\x28\xb5\x2f\xfd\x04\x58"), 0)
+	f.Add(byte(5), byte(1), []byte("x\x9c"), 3)
+	f.Add(byte(0), byte(1), []byte("<!doctype html>"), 15)
 	const limit = 1 << 16
 	w := newWire(Options{Clock: newStill()})
 	c := w.client(Types{"text/html"}, limit, nil)
-	f.Fuzz(func(t *testing.T, coding, contentType string, sent []byte, announced int) {
+	f.Fuzz(func(t *testing.T, coding, kind byte, sent []byte, announced int) {
+		contentType := types[int(kind)%len(types)]
 		in := &http.Response{
 			StatusCode: 200, Body: io.NopCloser(bytes.NewReader(sent)), ContentLength: int64(max(announced, -1)),
-			Header: http.Header{"Content-Encoding": {coding}},
+			Header: http.Header{"Content-Encoding": {codings[int(coding)%len(codings)]}},
 		}
 		if contentType != "" {
 			in.Header.Set("Content-Type", contentType)

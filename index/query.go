@@ -109,7 +109,7 @@ func (q *Query) check(a *parse.Analyzer, languages []string) (*phrases, error) {
 	switch {
 	case q.Size < 0 || q.Size > maxSize:
 		return bad("%d hits: ask for 1…%d", q.Size, maxSize)
-	case q.From < 0 || q.From+q.Size > maxAsked:
+	case q.From < 0 || q.From > maxAsked-q.Size:
 		return bad("hits from %d on: the first %d can be asked for; narrow the search", q.From, maxAsked)
 	case q.Sort != ByMatch && !slices.Contains(Sorts(), q.Sort):
 		return bad("there is no order %q; there are: %v", q.Sort, Sorts())

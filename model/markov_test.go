@@ -51,6 +51,14 @@ func layers(t testing.TB) *Classes {
 	return &Classes{Words: lexicon(), Bayes: learnt, Values: []float64{0.25, 1.5}, Top: 40}
 }
 
+// Counted are models of the kinds that learn by counting, for tests from outside the package.
+func Counted(t testing.TB) []*File {
+	return []*File{
+		{Kind: HMM, Payload: firstOrder()}, {Kind: HMM2, Payload: secondOrder()},
+		{Kind: ContextGraph, Payload: layers(t)}, {Kind: RLSpider, Payload: layers(t)},
+	}
+}
+
 // Payloads come back whole: every number to the bit, since what was just
 // trained and what was read are to crawl alike.
 func TestPayloadsComeBack(t *testing.T) {

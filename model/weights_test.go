@@ -40,3 +40,27 @@ func TestWeights(t *testing.T) {
 		}
 	}
 }
+
+// FuzzWeights reaches behind the checksums.
+func FuzzWeights(f *testing.F) {
+	for _, w := range []*model.Weights{weights(), {}} {
+		b, err := w.MarshalBinary()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var w, back model.Weights
+		if w.UnmarshalBinary(b) != nil {
+			return
+		}
+		again, err := w.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := back.UnmarshalBinary(again); err != nil || !reflect.DeepEqual(back, w) {
+			t.Fatalf("%+v, then %+v, %v", w, back, err)
+		}
+	})
+}

@@ -234,14 +234,20 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("text/html", []byte(article))
-	f.Add("text/html; charset=shift_jis", []byte("<p>\x83\x7e<a href=x>\x00"))
-	f.Add("application/xhtml+xml", []byte("<a/><script/><b href=x>"))
-	f.Add("text/plain", []byte("a\x00b"))
-	f.Add("text/html", []byte(strings.Repeat("<div><table>", 300)+"<a href=x>"))
-	f.Add("text/html", []byte("<frameset><frame src=x><svg><title><a href=y>"))
+	const html, xhtml, plain = byte(0), byte(1), byte(2)
+	types := append(parse.Types(), "", "image/png")
+	f.Add(html, "", []byte(article))
+	f.Add(html, "shift_jis", []byte("<p>\x83\x7e<a href=x>\x00"))
+	f.Add(xhtml, "", []byte("<a/><script/><b href=x>"))
+	f.Add(plain, "", []byte("a\x00b"))
+	f.Add(html, "", []byte(strings.Repeat("<div><table>", 300)+"<a href=x>"))
+	f.Add(html, "", []byte("<frameset><frame src=x><svg><title><a href=y>"))
 	parser := parse.New(parse.Options{MaxTags: 2000, MaxLinks: 20, MaxLeaves: 50, MaxText: 1000})
-	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+	f.Fuzz(func(t *testing.T, kind byte, charset string, body []byte) {
+		contentType := types[int(kind)%len(types)]
+		if charset != "" {
+			contentType += "; charset=" + charset
+		}
 		r := response(t, contentType, string(body))
 		p, err := parser.Parse(r)
 		if err != nil {

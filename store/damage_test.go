@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/allocated"
 )
 
 // Open reads what was written since the last Sync, and the first record of each
@@ -192,5 +194,41 @@ func TestBehind(t *testing.T) {
 	}
 	if n, err := Behind(dir, Options{Mark: marks[5]}); err != nil || n != 0 {
 		t.Errorf("behind the mark before a torn exchange: %d, %v", n, err)
+	}
+}
+
+// counted counts the bytes that are read of a file.
+type counted struct {
+	io.ReaderAt
+	n int
+}
+
+func (c *counted) ReadAt(p []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, at)
+	c.n += n
+	return n, err
+}
+
+// Where each few bytes look like the start of another record, each costs little.
+func TestManyDamages(t *testing.T) {
+	const lines = 1000
+	data := strings.Repeat("WARC/1.\n", lines) + strings.Repeat("x", window)
+	file := &counted{ReaderAt: strings.NewReader(data)}
+	damages := 0
+	used := allocated.By(func() {
+		for _, err := range NewReader("f", file, int64(len(data))).All() {
+			if err != nil {
+				damages++
+			}
+		}
+	})
+	if damages != lines {
+		t.Errorf("%d damages, want %d", damages, lines)
+	}
+	if used > lines*glance {
+		t.Errorf("%d bytes allocated", used)
+	}
+	if file.n > 3*lines*glance {
+		t.Errorf("%d bytes read of %d", file.n, len(data))
 	}
 }

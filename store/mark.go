@@ -83,7 +83,7 @@ func (a *Archive) checkTail(m mark) (err error) {
 	from := m.synced
 	if m.old {
 		var found bool
-		if from, found = r.search(max(0, m.end-tailPeek)); !found {
+		if from, found = r.search(max(0, m.end-tailPeek), window); !found {
 			return nil // one record is longer than that
 		}
 	}
@@ -163,7 +163,7 @@ func (r *Reader) closed(name string) error {
 	}
 	from := max(0, r.size-closingPeek)
 	for found := true; ; from++ {
-		if from, found = r.search(from); !found {
+		if from, found = r.search(from, window); !found {
 			break
 		}
 		r.seek(from)

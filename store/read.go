@@ -23,6 +23,7 @@ const (
 	maxFolded = 1000    // further lines of values; each is a copy of what came before it
 	maxRecord = 4 << 30 // bytes of a record's block, unzipped
 	window    = 64 << 10
+	glance    = 4 << 10 // the first piece that is read behind damage: there may be more of it soon
 )
 
 // Field is a line of a record's header.
@@ -152,15 +153,22 @@ type Reader struct {
 	rec    *Record // whose block is not read to its end yet
 	failed error   // the damage in the present record, until reported
 	ended  bool
+
+	piece []byte // what search reads into; nil until needed
 }
 
 // counter counts what is read through it.
 type counter struct {
-	r io.Reader
-	n int64
+	r    io.Reader
+	n    int64
+	most int // bytes of the next read, doubled with each until they are enough; 0 = any number
 }
 
 func (c *counter) Read(p []byte) (int, error) {
+	if 0 < c.most && c.most < len(p) {
+		p = p[:c.most]
+		c.most *= 2
+	}
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
@@ -177,7 +185,7 @@ func NewReader(name string, src io.ReaderAt, size int64) *Reader {
 
 // seek goes to an offset at which a member or a plain record starts.
 func (r *Reader) seek(offset int64) {
-	r.raw = counter{io.NewSectionReader(r.src, offset, r.size-offset), offset}
+	r.raw = counter{r: io.NewSectionReader(r.src, offset, r.size-offset), n: offset}
 	r.br.Reset(&r.raw)
 	r.rec, r.failed, r.ended = nil, nil, false
 	r.zipped = false
@@ -256,9 +264,14 @@ func (r *Reader) Next() (*Record, error) {
 	if r.plain() {
 		d.Offset = r.lastRecord()
 	}
-	next, found := r.search(d.Offset + 1)
+	first := glance
+	if isOfDisk(err) {
+		first = window // to come past a bad place at once
+	}
+	next, found := r.search(d.Offset+1, first)
 	if found {
 		r.seek(next)
+		r.raw.most = first
 	} else {
 		r.ended = true
 		d.Torn = errors.Is(err, io.ErrUnexpectedEOF)
@@ -481,14 +494,18 @@ func (r *Reader) finish() error {
 	return nil
 }
 
-// search looks for the next place at or after offset where a record starts.
-func (r *Reader) search(offset int64) (int64, bool) {
-	buf := make([]byte, window)
+// search looks for the next place at or after offset where a record starts. first is how many bytes it
+// reads at first.
+func (r *Reader) search(offset int64, first int) (int64, bool) {
+	if r.piece == nil {
+		r.piece = make([]byte, window)
+	}
 	const overlap = 16
-	for offset < r.size {
+	for size := first; offset < r.size; size = min(2*size, window) {
+		buf := r.piece[:size]
 		n, err := r.src.ReadAt(buf, offset)
 		if err != nil && err != io.EOF { // a bad place of the disk: there is more behind it
-			offset += window
+			offset += int64(size)
 			continue
 		}
 		if n == 0 {

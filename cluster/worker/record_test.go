@@ -13,6 +13,9 @@ import (
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/allocated"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -161,7 +164,7 @@ func TestRecordsOfLinksFit(t *testing.T) {
 }
 
 // Whatever stands in a log is read or refused, and takes no more memory than a small
-// multiple of its bytes.
+// multiple of its bytes. Links have addresses, and are the same when they are written and read again.
 func FuzzRecords(f *testing.F) {
 	u, err := web.Parse("http://a.example/b")
 	if err != nil {
@@ -173,25 +176,75 @@ func FuzzRecords(f *testing.F) {
 	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links, sent: 9, away: links}).encode())
 	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
 	f.Add((&announcement{session: "w", after: 2, before: 1, live: []int{3}, links: []section{{2, appendLinks(nil, links)}}}).encode())
+	for _, a := range []event.Act{
+		{Do: event.Mute, Place: "a.example/b/", Told: time.Unix(1e9, 0).UTC(), Known: 2},
+		{Do: event.Relevant, URL: u}, {Do: event.Keywords, Keywords: []string{"bee", "waggle dance"}}, {Do: "dance"},
+		{Do: event.Mute, Place: strings.Repeat("a", mostAct)},
+	} {
+		b, err := encodeAct("w", 3, a)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, links, err := readLinkRecord(b); err == nil {
+		within := func(what string, read func()) {
+			t.Helper()
+			if used := allocated.By(read); used > uint64(128<<10+256*len(b)) {
+				t.Errorf("%d bytes allocated for %s of %d", used, what, len(b))
+			}
+		}
+		same := func(links []web.Candidate) {
+			t.Helper()
 			for _, c := range links {
 				if c.URL.IsZero() {
 					t.Error("a link without an address")
 				}
 			}
+			in := wire.NewReader(appendLinks(nil, links))
+			if again := readLinks(in); in.End() != nil || !reflect.DeepEqual(again, links) {
+				t.Errorf("%v\n got %+v\nwant %+v", in.Err(), again, links)
+			}
 		}
-		if d, err := readDoneRecord(b, true); err == nil {
+		var err error
+		var links []web.Candidate
+		within("links", func() { _, links, err = readLinkRecord(b) })
+		if err == nil {
+			same(links)
+		}
+		var d doneRecord
+		within("a turn", func() { d, err = readDoneRecord(b, true) })
+		if err == nil {
 			for _, h := range d.hosts {
 				if h.wait < 0 || h.fetched < 0 {
 					t.Errorf("a host rests for %v after %d pages", h.wait, h.fetched)
 				}
 			}
+			same(d.links)
+			same(d.away)
 		}
-		readForAll(b)
-		if told, err := readAnnouncement(b); err == nil {
+		var all forAll
+		within("what is for all", func() { all, err = readForAll(b) })
+		if err == nil {
+			if again, err := readForAll(all.encode()); err != nil || !reflect.DeepEqual(again, all) {
+				t.Errorf("%v\n got %+v\nwant %+v", err, again, all)
+			}
+		}
+		var told announcement
+		within("what is told", func() { told, err = readAnnouncement(b) })
+		if err == nil {
 			for i := range told.links {
-				told.links[i].read()
+				within("links that are told", func() { links, err = told.links[i].read() })
+				if err == nil {
+					same(links)
+				}
+			}
+		}
+		var a event.Act
+		within("an act", func() { _, _, a, err = readActRecord(b) })
+		if err == nil && a.Refused == "" {
+			if err := a.Check(); err != nil {
+				t.Errorf("%+v is taken: %v", a, err)
 			}
 		}
 	})

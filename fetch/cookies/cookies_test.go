@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/allocated"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -382,7 +383,10 @@ func FuzzAnswered(f *testing.F) {
 		}
 		clock := newStill()
 		j := New(clock)
-		j.Answered(u, http.Header{"Set-Cookie": {line}})
+		used := allocated.By(func() { j.Answered(u, http.Header{"Set-Cookie": {line}}) })
+		if most := uint64(1<<20 + 200*(len(line)+len(from))); used > most {
+			t.Errorf("%d bytes allocated for %d", used, len(line))
+		}
 		got := j.Header(v)
 		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(got) > maxCookie+1 {
 			t.Fatalf("%q is sent", got)
@@ -420,7 +424,11 @@ func FuzzScripted(f *testing.F) {
 		}
 		clock := newStill()
 		j, k := New(clock), New(clock)
-		j.SetScripted(u, nil, []Cookie{{Name: name, Value: value, Domain: domain, Path: path, Below: below, Expires: clock.now.Add(time.Hour)}})
+		left := []Cookie{{Name: name, Value: value, Domain: domain, Path: path, Below: below, Expires: clock.now.Add(time.Hour)}}
+		used := allocated.By(func() { j.SetScripted(u, nil, left) })
+		if n := len(name) + len(value) + len(domain) + len(path) + len(page); used > uint64(1<<20+200*n) {
+			t.Errorf("%d bytes allocated for %d", used, n)
+		}
 		j.file, k.file = filepath.Join(t.TempDir(), "cookies.txt"), ""
 		j.saveNow(true)
 		if j.failed != nil {
