@@ -247,7 +247,7 @@ type task struct {
 func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
-	paths := []*string{&own.Thesaurus.WordNet, &own.Thesaurus.Table, &own.Pool}
+	paths := []*string{&own.Thesaurus.WordNet, &own.Thesaurus.Table, &own.Pool, &own.Silver}
 	for i := range own.Webs {
 		paths = append(paths, &own.Webs[i].Path)
 	}
