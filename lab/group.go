@@ -476,9 +476,10 @@ func (g *group) simulateWith(ctx context.Context, key eval.Key, s Scorer, listen
 		if err != nil {
 			return nil, plainly(err)
 		}
-		c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.judge(j), watchedScorer{watch, scorer}, key.Judge, key.Scorer
+		watched := watchedScorer{watch, scorer}
+		c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.judge(j), watched, key.Judge, key.Scorer
 		if g.Noise > 0 {
-			c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
+			c.Scorer = newNoisyScorer(watched, g.Noise, g.chance())
 		}
 		c.Policy.IgnoreDirectives = g.IgnoreDirectives
 		c.Policy.Hollow, c.Policy.NearCopies = false, false // the truth of a recorded web says what its pages are worth
