@@ -18,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/job"
@@ -264,7 +265,7 @@ func (f *File) keep(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
+	return b, folder.Write(filepath.Join(dir, labFile), b)
 }
 
 // hashText is a hash as facts hold it.
