@@ -260,7 +260,7 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.configured()...)}
 		path := filepath.Join(r.dir, topicsDir, t.Name)
 		old, err := readJSON[topicFacts](path)
-		if err == nil && old.Name == t.Name && slices.Equal(old.Topic.Points, g.mesh()) { // which the lab's budgets change
+		if err == nil && old.Name == t.Name && len(old.Failed) == 0 && slices.Equal(old.Topic.Points, g.mesh()) { // which the lab's budgets change
 			t = old
 		} else if t, err = g.topicFacts(ctx, t, repeats); err == nil {
 			err = writeJSON(path, t)
@@ -297,7 +297,7 @@ func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) 
 		t.Topic.Add(one, i+1)
 	}
 	var err error
-	t.Judges, err = g.judges(ctx)
+	t.Judges, t.Failed, err = g.judges(ctx)
 	return t, err
 }
 

@@ -383,6 +383,7 @@ type topicFacts struct {
 	Name   string       `json:"name"` // of the file
 	Topic  report.Topic `json:"topic"`
 	Judges []judgeFact  `json:"judges"`
+	Failed []string     `json:"failed,omitempty"` // judges that failed, and how
 }
 
 type runner struct {
@@ -405,10 +406,12 @@ func (r *runner) writeFacts() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.facts
+	f.Notes = slices.Clone(f.Notes)
 	slices.SortFunc(r.topics, func(a, b topicFacts) int { return strings.Compare(a.Name, b.Name) })
 	for _, t := range r.topics {
 		f.Topics = append(f.Topics, t.Topic)
 		f.Judges = append(f.Judges, t.Judges...)
+		f.Notes = append(f.Notes, t.Failed...)
 	}
 	return writeJSON(filepath.Join(r.dir, factsFile), f)
 }
