@@ -138,12 +138,9 @@ func (c *command) ask(ctx context.Context, line []byte) (float64, error) {
 		}
 		c.proc = p
 	}
-	if c.proc.out.Buffered() > 0 {
-		// An answer nobody asked for: from here on every answer would be
-		// taken for that to the next question.
-		c.proc.end()
-		c.proc = nil
-		return 0, &diedError{"(it said more than one line for a page)"}
+	if err := c.proc.unasked(); err != nil {
+		c.proc = nil // unasked ended it
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v", c.timeout))
 	defer cancel()
@@ -189,12 +186,20 @@ func (c *command) Close() error {
 }
 
 // process is one life of the command. Shutdown order: kill, wait for the
-// process, which closes the pipes, on which a pending exchange returns.
+// process, which closes the pipes, on which read and a pending exchange return.
 type process struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	err *tail
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan said // that it wrote; closed at the end of its output
+	more  bool      // another line came with the last answer
+	err   *tail
+}
+
+// said is a line of a process, or why there is none.
+type said struct {
+	line []byte
+	more bool // something came with it
+	err  error
 }
 
 func (c *command) start() (*process, error) {
@@ -202,7 +207,7 @@ func (c *command) start() (*process, error) {
 		return nil, errors.New("it ended too often and is not started again")
 	}
 	c.starts--
-	p := &process{cmd: exec.Command(c.argv[0], c.argv[1:]...), err: &tail{}}
+	p := &process{cmd: exec.Command(c.argv[0], c.argv[1:]...), lines: make(chan said, 1), err: &tail{}}
 	p.cmd.Stderr = p.err
 	p.cmd.WaitDelay = time.Second // for children of it that keep the pipes open
 	var err error
@@ -213,33 +218,66 @@ func (c *command) start() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.out = bufio.NewReader(out)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the judge's command: %w", err)
 	}
+	go p.read(bufio.NewReader(out))
 	return p, nil
+}
+
+// read reads what the process writes until its end or the first line that is too long.
+func (p *process) read(out *bufio.Reader) {
+	defer close(p.lines)
+	for {
+		line, err := readLine(out)
+		if err != nil && !errors.Is(err, errLong) {
+			return
+		}
+		p.lines <- said{line, out.Buffered() > 0, err}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// unasked is an error where the process has ended, or said a line nobody asked for: from here on
+// every answer would be taken for that to the next question. After an error the process has ended.
+func (p *process) unasked() error {
+	select {
+	case _, ok := <-p.lines:
+		p.end()
+		if !ok {
+			return &diedError{p.err.String()}
+		}
+	default:
+		if !p.more {
+			return nil
+		}
+		p.end()
+	}
+	return &diedError{"(it said more than one line for a page)"}
 }
 
 // exchange sends a line and returns the answer's. After an error the process
 // has ended.
 func (p *process) exchange(ctx context.Context, line []byte) ([]byte, error) {
-	type result struct {
-		reply []byte
-		err   error
-	}
-	done := make(chan result, 1)
+	done := make(chan said, 1)
 	go func() {
 		if _, err := p.in.Write(append(line, '\n')); err != nil {
-			done <- result{nil, err}
+			done <- said{err: err}
 			return
 		}
-		reply, err := p.readLine()
-		done <- result{reply, err}
+		r, ok := <-p.lines
+		if !ok {
+			r.err = io.EOF
+		}
+		done <- r
 	}()
 	select {
 	case r := <-done:
 		if r.err == nil {
-			return r.reply, nil
+			p.more = r.more
+			return r.line, nil
 		}
 		p.end()
 		if errors.Is(r.err, errLong) {
@@ -255,10 +293,10 @@ func (p *process) exchange(ctx context.Context, line []byte) ([]byte, error) {
 
 var errLong = fmt.Errorf("its answer is longer than %d bytes", maxAnswer)
 
-func (p *process) readLine() ([]byte, error) {
+func readLine(out *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
-		part, err := p.out.ReadSlice('\n')
+		part, err := out.ReadSlice('\n')
 		line = append(line, part...)
 		if len(line) > maxAnswer {
 			return nil, errLong
@@ -272,11 +310,13 @@ func (p *process) readLine() ([]byte, error) {
 	}
 }
 
-// end kills the process and waits for it, so that no zombie stays.
+// end kills the process and waits for it and for read, so that nothing of it stays.
 func (p *process) end() {
 	p.in.Close()
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
+	for range p.lines { // read may wait to tell a line
+	}
 }
 
 // tail keeps the last kilobyte written to it.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -64,8 +65,26 @@ func blackBox() {
 				fmt.Print(strings.Repeat("x", 1<<10))
 			}
 			fmt.Println()
+		case q.Title == "late":
+			late()
 		}
 	}
+}
+
+// late answers, and when the test bids it to, says another line. It tells the test when that was
+// read: what follows the line is more than a pipe holds.
+func late() {
+	test, err := net.Dial("tcp", os.Getenv("WAGGLE_TEST_LATE"))
+	if err != nil {
+		fmt.Println(`{"error":"no test"}`)
+		return
+	}
+	defer test.Close()
+	fmt.Println(`{"relevance":0.5}`)
+	b := make([]byte, 1)
+	test.Read(b)
+	fmt.Print("{\"relevance\":0.6}\n" + strings.Repeat("x", 1<<18))
+	test.Write(b)
 }
 
 // startBox starts the black box; pids returns the process ids of all its lives.
@@ -158,6 +177,45 @@ func TestCommandAnswers(t *testing.T) {
 	if _, err := ask(j, `say {"relevance":1}`); err == nil {
 		t.Error("a closed judge answered")
 	}
+}
+
+// A line that comes some time after the answer is not taken for that to the next page.
+func TestCommandLateLine(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Setenv("WAGGLE_TEST_LATE", l.Addr().String())
+	j, pids := startBox(t, judge.Options{})
+	defer j.Close()
+	if v, err := ask(j, "late"); err != nil || v.Relevance != 0.5 {
+		t.Fatalf("%v, %v", v, err)
+	}
+	box, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	box.SetDeadline(time.Now().Add(30 * time.Second))
+	b := make([]byte, 1)
+	if _, err := box.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Read(b); err != nil {
+		t.Fatalf("the second line is not read: %v", err)
+	}
+	for _, want := range []float64{0.3, 0.2} {
+		if v, err := ask(j, fmt.Sprintf(`say {"relevance":%v}`, want)); err != nil || v.Relevance != want {
+			t.Errorf("%v, %v, want %v", v, err, want)
+		}
+	}
+	if n := len(pids()); n != 2 {
+		t.Errorf("it was started %d times, want once more after the line", n)
+	}
+	j.Close()
+	gone(t, pids())
 }
 
 // A process that dies is started again, at most Restarts times.

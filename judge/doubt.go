@@ -121,10 +121,14 @@ const (
 // wanted pages from others, each told once: nil when there is nothing to say.
 func (j *topicJudge) Notes() []string {
 	m := j.memory
-	if m == nil || m.looked == len(m.pages) || len(m.pages) != doubtPages && len(m.pages) != blendPages {
+	if m == nil {
 		return nil
 	}
-	m.looked = len(m.pages)
+	n := len(m.pages) // other workers may have told of several since
+	if !(m.looked < doubtPages && n >= doubtPages || m.looked < blendPages && n >= blendPages) {
+		return nil
+	}
+	m.looked = n
 	m.notes = j.pageNotes(false)
 	return m.notes
 }

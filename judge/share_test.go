@@ -2,9 +2,12 @@ package judge_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -105,6 +108,53 @@ func TestJudgesLearnFromOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// What the first pages show is told as well where pages of others come between two of one's own.
+func TestNotesWithLessons(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(11, 12))}
+	made := func() sharingJudge {
+		j, err := judge.New("topic", &topic.Topic{Keywords: []string{"steel", "furnace"}}, judge.Options{Threshold: 0.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.(sharingJudge)
+	}
+	other, j := made(), made()
+	other.Share()
+	for range 4 {
+		observe(t, other, w.page("other", ofSteel, 100))
+	}
+	lessons := other.Lessons()
+	pages := 0
+	next := func(want string) {
+		observe(t, j, w.page(fmt.Sprintf("s%d", pages%40), ofSteel, 100))
+		pages++
+		notes := strings.Join(j.Notes(), "\n")
+		if want == "" && notes != "" || !strings.Contains(notes, want) {
+			t.Errorf("after %d pages it says %q, want %q", pages, notes, want)
+		}
+	}
+	learn := func() {
+		for range 2 {
+			if _, err := j.Learn(lessons[0]); err != nil {
+				t.Fatal(err)
+			}
+			lessons = lessons[1:]
+			pages++
+		}
+	}
+	for pages < 63 {
+		next("")
+	}
+	learn()
+	next("of the first 66 pages")
+	for pages < 255 {
+		next("")
+	}
+	learn()
+	next("of the first 256 pages")
+	next("")
 }
 
 // A lesson that is none is refused.

@@ -260,7 +260,7 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.configured()...)}
 		path := filepath.Join(r.dir, topicsDir, t.Name)
 		old, err := readJSON[topicFacts](path)
-		if err == nil && old.Name == t.Name && slices.Equal(old.Topic.Points, g.mesh()) { // which the lab's budgets change
+		if err == nil && old.Name == t.Name && len(old.Failed) == 0 && slices.Equal(old.Topic.Points, g.mesh()) { // which the lab's budgets change
 			t = old
 		} else if t, err = g.topicFacts(ctx, t, repeats); err == nil {
 			err = writeJSON(path, t)
@@ -297,7 +297,7 @@ func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) 
 		t.Topic.Add(one, i+1)
 	}
 	var err error
-	t.Judges, err = g.judges(ctx)
+	t.Judges, t.Failed, err = g.judges(ctx)
 	return t, err
 }
 
@@ -476,9 +476,10 @@ func (g *group) simulateWith(ctx context.Context, key eval.Key, s Scorer, listen
 		if err != nil {
 			return nil, plainly(err)
 		}
-		c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.judge(j), watchedScorer{watch, scorer}, key.Judge, key.Scorer
+		watched := watchedScorer{watch, scorer}
+		c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.judge(j), watched, key.Judge, key.Scorer
 		if g.Noise > 0 {
-			c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
+			c.Scorer = newNoisyScorer(watched, g.Noise, g.chance())
 		}
 		c.Policy.IgnoreDirectives = g.IgnoreDirectives
 		c.Policy.Hollow, c.Policy.NearCopies = false, false // the truth of a recorded web says what its pages are worth

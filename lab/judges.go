@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/eval"
@@ -11,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // judgeFact is a report.Judge whose NaN survives JSON.
@@ -42,18 +44,19 @@ func (f judgeFact) report() report.Judge {
 // judges measures every judge that needs nothing of its own, and the critics of
 // the lab, against the truth of a topic, on all recorded documents but those that
 // crawls are shown; of pages with the same body one counts. Where examples were
-// exchanged for bad ones, each judge is measured with good ones as well.
+// exchanged for bad ones, each judge is measured with good ones as well. A judge that fails at a
+// page is not measured, and told of.
 //
 // Where the truth was read, a judge is measured on the pages that were read. A page
 // weighs as many documents of its stratum as there are for each that was read.
-func (g *group) judges(ctx context.Context) ([]judgeFact, error) {
-	out, err := g.measureJudges(ctx, g.topic(), g.BadExamples)
+func (g *group) judges(ctx context.Context) (out []judgeFact, failed []string, err error) {
+	out, failed, err = g.measureJudges(ctx, g.topic(), g.BadExamples)
 	if err != nil || g.BadExamples == 0 {
-		return out, err
+		return out, failed, err
 	}
 	shown, _ := g.split()
-	good, err := g.measureJudges(ctx, g.topicWith(g.draw(shown, "examples")), 0)
-	return append(out, good...), err
+	good, more, err := g.measureJudges(ctx, g.topicWith(g.draw(shown, "examples")), 0)
+	return append(out, good...), append(failed, more...), err
 }
 
 // candidate is a judge that is measured.
@@ -61,6 +64,29 @@ type candidate struct {
 	judge.Judge
 	label  string // what results call it
 	sample []observation
+	failed error // at a page
+}
+
+// relevance is that of a page.
+func (c *candidate) relevance(ctx context.Context, p *web.Page) (r float64, err error) {
+	err = caught(func() error {
+		v, err := c.Judge.Judge(ctx, p)
+		if r = v.Relevance; err == nil && !(r >= 0 && r <= 1) {
+			err = fmt.Errorf("relevance %v is outside [0,1]", r)
+		}
+		return err
+	})
+	return r, err
+}
+
+// caught is the error of do, or the panic in it: a judge may be a program's own.
+func caught(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return do()
 }
 
 // candidates are the judges that can be made of a topic.
@@ -78,17 +104,21 @@ func (g *group) candidates(t *topic.Topic) (all []*candidate) {
 		if l == report.TruthJudge || isCritic(l) && !slices.Contains(g.judgeLabels(), l) {
 			continue
 		}
-		j, _, err := g.judge(t, l)
+		c := &candidate{label: l}
+		err := caught(func() (err error) {
+			c.Judge, _, err = g.judge(t, l)
+			return err
+		})
 		if err != nil {
 			continue // the topic does not give what this judge needs
 		}
-		all = append(all, &candidate{Judge: j, label: l})
+		all = append(all, c)
 	}
 	return all
 }
 
 // measureJudges measures the judges made of a topic, of whose examples bad are bad.
-func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out []judgeFact, err error) {
+func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out []judgeFact, failed []string, err error) {
 	truth := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples, g.otherShown(), g.fold.shown()), nil)
 	rd := g.fold.read[g.t.Name]
 	all := g.candidates(t)
@@ -101,7 +131,7 @@ func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out
 	bodies := map[[16]byte]bool{}
 	for u := range g.w.URLs() {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		if !g.fold.keeps(u) {
 			continue
@@ -131,16 +161,23 @@ func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out
 			}
 		}
 		for _, c := range all {
-			v, err := c.Judge.Judge(ctx, p) // also where nobody read: judges settle on what they see
-			if err != nil {
-				return nil, err
+			if c.failed != nil {
+				continue
 			}
-			if x.Score = v.Relevance; known {
+			x.Score, c.failed = c.relevance(ctx, p) // also where nobody read: judges settle on what they see
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			if known {
 				c.sample = append(c.sample, x)
 			}
 		}
 	}
 	for _, c := range all {
+		if c.failed != nil {
+			failed = append(failed, fmt.Sprintf("%s: the judge %s was not measured: %v.", g.id(), c.label, c.failed))
+			continue
+		}
 		if rd != nil {
 			for i := range c.sample {
 				s := weights[c.sample[i].stratum]
@@ -151,7 +188,7 @@ func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out
 		f.Web, f.Topic, f.Judge, f.Bad = g.w.Name, g.id().Topic, c.label, bad
 		out = append(out, f)
 	}
-	return out, nil
+	return out, failed, nil
 }
 
 // factOf are the figures of a judge of that threshold on a sample of pages.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -16,7 +17,9 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/learn/metric"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // The figures of a judge on hand-made pages. A page that stands for three is as good as
@@ -56,6 +59,86 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	}
 	i := slices.IndexFunc(w.topics, func(t corpus.Topic) bool { return t.Name == name })
 	return r.group(w, w.folds[0], w.topics[i], false, repeat)
+}
+
+// oddJudge is a judge but for what it says of pages.
+type oddJudge struct {
+	judge.Judge
+	say func() (float64, error)
+}
+
+func (j oddJudge) Judge(context.Context, *web.Page) (web.Verdict, error) {
+	r, err := j.say()
+	return web.Verdict{Relevance: r, Similarity: r}, err
+}
+
+// odd describes a judge of a program that says that of each page.
+func odd(say func() (float64, error)) []judge.Description {
+	return []judge.Description{{Name: "odd", Make: func(o judge.Options) (judge.Judge, error) {
+		j, err := judge.New("keyword", o.Topic, judge.Options{Analyzer: o.Analyzer})
+		return oddJudge{j, say}, err
+	}}}
+}
+
+// A judge that fails at a page, or says what is no relevance, is told of, and the others are
+// measured.
+func TestJudgesThatFail(t *testing.T) {
+	g := groupOf(t, "webs: [{path: "+small(t)+", topics: [bees], budgets: [5]}]\nscorers: [breadth-first]\n", "bees", 0)
+	others, failed, err := g.judges(t.Context())
+	if err != nil || len(failed) > 0 || len(others) == 0 {
+		t.Fatal(others, failed, err)
+	}
+	for _, c := range []struct {
+		say  func() (float64, error)
+		want string
+	}{
+		{func() (float64, error) { return .5, errors.New("no honey") }, "no honey."},
+		{func() (float64, error) { return math.NaN(), nil }, "relevance NaN is outside [0,1]."},
+		{func() (float64, error) { return -.1, nil }, "relevance -0.1 is outside [0,1]."},
+		{func() (float64, error) { return 1.1, nil }, "relevance 1.1 is outside [0,1]."},
+		{func() (float64, error) { panic("a sting") }, "panic: a sting."},
+	} {
+		g.own.Judges = odd(c.say)
+		facts, failed, err := g.judges(t.Context())
+		if want := []string{"tree/bees: the judge odd was not measured: " + c.want}; err != nil || len(facts) != len(others) || !slices.Equal(failed, want) {
+			t.Errorf("%d judges of %d, %q, %v; want %q", len(facts), len(others), failed, err, want)
+		}
+	}
+	g.own.Judges = []judge.Description{{Name: "odd", Make: func(judge.Options) (judge.Judge, error) { panic("a sting") }}}
+	if facts, failed, err := g.judges(t.Context()); err != nil || len(facts) != len(others) || len(failed) > 0 {
+		t.Errorf("with a judge that cannot be made: %d judges of %d, %q, %v", len(facts), len(others), failed, err)
+	}
+}
+
+// A judge that fails ends its cells and not the lab, and is measured by the next run.
+func TestLabWithAJudgeThatFails(t *testing.T) {
+	works := false
+	own := job.Strategies{Judges: odd(func() (float64, error) {
+		if !works {
+			return 0, errors.New("no honey")
+		}
+		return .5, nil
+	})}
+	f, err := Parse("lab.yaml", []byte("webs: [{path: "+small(t)+", topics: [bees], budgets: [5]}]\nscorers: [breadth-first]\njudges: [keyword, odd]\n"), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, want := range []Outcome{{Cells: 2, Made: 2, Failed: 1}, {Cells: 2, Made: 1}} {
+		if out, err := f.Run(t.Context(), dir, Options{}); err != nil || out != want {
+			t.Fatalf("%+v, %v, want %+v", out, err, want)
+		}
+		known, err := readJSON[facts](filepath.Join(dir, factsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		noted := slices.ContainsFunc(known.Notes, func(n string) bool { return strings.Contains(n, "the judge odd was not measured: no honey") })
+		measured := slices.ContainsFunc(known.Judges, func(j judgeFact) bool { return j.Judge == "odd" })
+		if noted == works || measured != works {
+			t.Errorf("it works: %v, and it is noted: %v, measured: %v", works, noted, measured)
+		}
+		works = true
+	}
 }
 
 // With a queue of three links a strategy forgets what it would have come to
@@ -184,9 +267,9 @@ func TestJudgesCountBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := groupOf(t, "webs: [{path: "+out+", budgets: [5]}]\nscorers: [breadth-first]\n", "bees", 0)
-	facts, err := g.judges(t.Context())
-	if err != nil || len(facts) == 0 {
-		t.Fatal(facts, err)
+	facts, failed, err := g.judges(t.Context())
+	if err != nil || len(failed) > 0 || len(facts) == 0 {
+		t.Fatal(facts, failed, err)
 	}
 	for _, f := range facts { // of the bodies of 1 (shown), 2 and 3
 		n := 0

@@ -7,7 +7,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -17,11 +16,11 @@ import (
 // what counts as a hit, do not change.
 //
 // A verdict on which another page's was put stays so for the whole crawl, also where
-// the judge renews its own.
+// the judge renews its own. What a person says of a page is told as it was said.
 type noisyScorer struct {
-	crawl.Scorer
-	share float64 // of the pages, in [0,1]
-	seed  uint64
+	watchedScorer         // which has what only some scorers have
+	share         float64 // of the pages, in [0,1]
+	seed          uint64
 
 	lock     sync.Mutex       // Extract may be called concurrently
 	verdicts []web.Verdict    // as the judge gave them at first, each page once
@@ -29,8 +28,8 @@ type noisyScorer struct {
 	wrong    map[web.URL]web.Verdict
 }
 
-func newNoisyScorer(s crawl.Scorer, share float64, seed uint64) *noisyScorer {
-	return &noisyScorer{Scorer: s, share: share, seed: seed, judged: map[web.URL]bool{}, wrong: map[web.URL]web.Verdict{}}
+func newNoisyScorer(s watchedScorer, share float64, seed uint64) *noisyScorer {
+	return &noisyScorer{watchedScorer: s, share: share, seed: seed, judged: map[web.URL]bool{}, wrong: map[web.URL]web.Verdict{}}
 }
 
 // verdictFor is the verdict of p that the scorer is given; p may be nil.
@@ -54,22 +53,28 @@ func (n *noisyScorer) verdictFor(p *web.Page, v web.Verdict) web.Verdict {
 }
 
 func (n *noisyScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
-	return n.Scorer.Extract(p, n.verdictFor(p, v))
+	return n.watchedScorer.Extract(p, n.verdictFor(p, v))
 }
 
 func (n *noisyScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
-	return n.Scorer.Visit(c, p, n.verdictFor(p, v))
+	return n.watchedScorer.Visit(c, p, n.verdictFor(p, v))
 }
 
-// Renew implements crawl.RenewingScorer, for scorers that learn from new verdicts.
-func (n *noisyScorer) Renew(pages []web.Renewal) {
-	s, ok := n.Scorer.(crawl.RenewingScorer)
-	if !ok {
-		return
+func (n *noisyScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict, judged bool) {
+	if judged {
+		v = n.verdictFor(p, v)
 	}
+	n.watchedScorer.Label(c, p, v, judged)
+}
+
+func (n *noisyScorer) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	return n.watchedScorer.Recall(c, p, n.verdictFor(p, v))
+}
+
+func (n *noisyScorer) Renew(pages []web.Renewal) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
-	s.Renew(slices.DeleteFunc(slices.Clone(pages), func(r web.Renewal) bool {
+	n.watchedScorer.Renew(slices.DeleteFunc(slices.Clone(pages), func(r web.Renewal) bool {
 		_, other := n.wrong[r.URL]
 		return other
 	}))

@@ -46,7 +46,7 @@ func TestLabelNoise(t *testing.T) {
 	const pages, share = 4000, .3
 	run := func(seed uint64) (relevanceScorer, *noisyScorer) {
 		s := relevanceScorer{extracted: map[web.URL]float64{}, visited: map[web.URL]float64{}, renewed: map[web.URL]float64{}}
-		n := newNoisyScorer(s, share, seed)
+		n := newNoisyScorer(watchedScorer{&stopwatch{}, s}, share, seed)
 		n.Visit(&web.Candidate{}, nil, web.Verdict{}) // a fetch without a page
 		for i := range pages {
 			p := &web.Page{URL: numbered(t, i)}
@@ -88,6 +88,64 @@ func TestLabelNoise(t *testing.T) {
 	other, _ := run(2)
 	if !maps.Equal(s.visited, again.visited) || maps.Equal(s.visited, other.visited) {
 		t.Error("the seed does not decide which verdicts are wrong")
+	}
+}
+
+// toldScorer notes what it is told of labels and lessons.
+type toldScorer struct {
+	crawl.Scorer // nil: it is asked for nothing else
+	told         []string
+}
+
+func (s *toldScorer) Visit(_ *web.Candidate, _ *web.Page, v web.Verdict) []byte {
+	s.told = append(s.told, fmt.Sprint("visit ", v.Relevance))
+	return nil
+}
+
+func (s *toldScorer) Label(_ *web.Candidate, _ *web.Page, v web.Verdict, judged bool) {
+	s.told = append(s.told, fmt.Sprint("label ", v.Relevance, judged))
+}
+
+func (s *toldScorer) Recall(_ *web.Candidate, _ *web.Page, v web.Verdict) []byte {
+	s.told = append(s.told, fmt.Sprint("recall ", v.Relevance))
+	return nil
+}
+
+func (s *toldScorer) Share() { s.told = append(s.told, "share") }
+
+func (s *toldScorer) Lessons() [][]byte { return [][]byte{[]byte("lesson")} }
+
+func (s *toldScorer) Learn(lesson []byte) error {
+	s.told = append(s.told, "learn "+string(lesson))
+	return nil
+}
+
+// A scorer with wrong verdicts is told labels and lessons as one without: a label as the person
+// gave it, and where it was undone the wrong verdict again.
+func TestNoiseWithLabelsAndLessons(t *testing.T) {
+	s := &toldScorer{}
+	var n crawl.Scorer = newNoisyScorer(watchedScorer{&stopwatch{}, s}, 1, 1)
+	page, said := &web.Page{URL: numbered(t, 2)}, web.Verdict{Relevance: .75}
+	n.Visit(nil, &web.Page{URL: numbered(t, 1)}, web.Verdict{Relevance: .25})
+	n.Visit(nil, page, said)
+	if n, ok := n.(crawl.LabelledScorer); ok {
+		n.Label(nil, page, web.Verdict{Relevance: 1}, false)
+		n.Label(nil, page, said, true)
+	}
+	if n, ok := n.(crawl.RecallingScorer); ok {
+		n.Recall(nil, page, said)
+	}
+	if n, ok := n.(crawl.SharingScorer); ok {
+		n.Share()
+		for _, lesson := range n.Lessons() {
+			if err := n.Learn(lesson); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	want := []string{"visit 0.25", "visit 0.25", "label 1 false", "label 0.25 true", "recall 0.25", "share", "learn lesson"}
+	if !slices.Equal(s.told, want) {
+		t.Errorf("it is told %q, want %q", s.told, want)
 	}
 }
 

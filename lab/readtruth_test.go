@@ -328,7 +328,7 @@ func TestExamplesRead(t *testing.T) {
 			t.Errorf("%s, of grade %v, is a bad example that counts", u, g)
 		}
 	}
-	facts, err := bad.judges(t.Context())
+	facts, _, err := bad.judges(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/job"
@@ -247,7 +248,7 @@ type task struct {
 func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
-	paths := []*string{&own.Thesaurus.WordNet, &own.Thesaurus.Table, &own.Pool}
+	paths := []*string{&own.Thesaurus.WordNet, &own.Thesaurus.Table, &own.Pool, &own.Silver}
 	for i := range own.Webs {
 		paths = append(paths, &own.Webs[i].Path)
 	}
@@ -264,7 +265,7 @@ func (f *File) keep(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
+	return b, folder.Write(filepath.Join(dir, labFile), b)
 }
 
 // hashText is a hash as facts hold it.
@@ -382,6 +383,7 @@ type topicFacts struct {
 	Name   string       `json:"name"` // of the file
 	Topic  report.Topic `json:"topic"`
 	Judges []judgeFact  `json:"judges"`
+	Failed []string     `json:"failed,omitempty"` // judges that failed, and how
 }
 
 type runner struct {
@@ -404,10 +406,12 @@ func (r *runner) writeFacts() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.facts
+	f.Notes = slices.Clone(f.Notes)
 	slices.SortFunc(r.topics, func(a, b topicFacts) int { return strings.Compare(a.Name, b.Name) })
 	for _, t := range r.topics {
 		f.Topics = append(f.Topics, t.Topic)
 		f.Judges = append(f.Judges, t.Judges...)
+		f.Notes = append(f.Notes, t.Failed...)
 	}
 	return writeJSON(filepath.Join(r.dir, factsFile), f)
 }

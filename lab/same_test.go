@@ -56,6 +56,32 @@ func TestFolderOfAnotherLab(t *testing.T) {
 	}
 }
 
+// The kept lab file is replaced as a whole: whoever ends a run, it is there.
+func TestKeptFileIsReplaced(t *testing.T) {
+	file := "webs: [{path: " + small(t) + ", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n"
+	dir := t.TempDir()
+	kept, before := filepath.Join(dir, labFile), filepath.Join(t.TempDir(), labFile)
+	if _, err := read(t, file).Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(kept, before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(t, file+"title: Bees\n").Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(before); err != nil || string(got) != string(want) {
+		t.Errorf("the file of the first run was written over: %q, %v", got, err)
+	}
+	if now, err := os.ReadFile(kept); err != nil || !strings.Contains(string(now), "title: Bees") {
+		t.Errorf("of the second run is kept %q, %v", now, err)
+	}
+}
+
 // A folder with files of the user and no results is left as it is, also with Replace.
 func TestFolderOfTheUser(t *testing.T) {
 	for _, name := range []string{labFile, "report.md", "web.yaml"} {

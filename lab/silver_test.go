@@ -97,6 +97,27 @@ func TestTruthSilver(t *testing.T) {
 	}
 }
 
+// A lab whose file names its silver grades from the folder that both lie in goes on, and its kept
+// file is the same lab.
+func TestFolderOfRelativeSilver(t *testing.T) {
+	webDir, poolDir, file := silverTree(t, func(n int) pool.Grade { g, _ := byBees(n); return g })
+	t.Chdir(filepath.Dir(file))
+	body := "webs: [{path: " + webDir + ", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\ntruth: silver\nsilver: " + filepath.Base(file) + "\npool: " + poolDir + "\n"
+	if err := os.WriteFile(labFile, []byte(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for i, name := range []string{labFile, labFile, filepath.Join(dir, labFile)} {
+		f, err := Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := f.Run(t.Context(), dir, Options{}); err != nil || (out.Made > 0) != (i == 0) {
+			t.Errorf("run %d, of %s: %+v, %v", i+1, name, out, err)
+		}
+	}
+}
+
 // What readers graded keeps its grade, whatever the file says, and other silver
 // grades give other cells.
 func TestTruthSilverKeepsGold(t *testing.T) {

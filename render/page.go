@@ -53,6 +53,7 @@ type page struct {
 	pending  int             // requests on their way
 	fetched  int             // requests fetched
 	bytes    int             // of them
+	again    int             // bytes of what was fetched before and given once more
 	changed  int             // what has come since: requests, and what tells of the page
 	windows  int
 	dialogs  int

@@ -104,7 +104,7 @@ type Limits struct {
 	Body int
 	// Requests bounds the requests that are fetched for a page; default 60. It may ask ten
 	// times as often for what is not fetched. Bytes bounds
-	// their bodies; default 30 MiB.
+	// their bodies; default 30 MiB. It may be given twice as much of what was fetched before.
 	Requests int
 	Bytes    int
 	// More bounds how often a page is scrolled or asked for more; default 10, less than 0

@@ -137,8 +137,11 @@ func (p *page) resource(q *paused) {
 	p.out.Requests++
 	p.changed++
 	asks := p.out.Requests > mostAsks*o.Limits.Requests
-	known := cached != nil || p.answers[u] != nil
-	if asks || why == "" && !known && (p.fetched >= o.Limits.Requests || p.bytes > o.Limits.Bytes) {
+	known := cmp.Or(cached, p.answers[u])
+	switch {
+	case asks, why == "" && known == nil && (p.fetched >= o.Limits.Requests || p.bytes > o.Limits.Bytes):
+		why = web.ReasonRenderRequests
+	case why == "" && known != nil && !p.giveAgain(known):
 		why = web.ReasonRenderRequests
 	}
 	if why != "" {
@@ -163,7 +166,17 @@ func (p *page) resource(q *paused) {
 		p.turns[u.Host().Name()] = turn
 	}
 	p.mu.Unlock()
-	p.work.Go(func() { p.fetch(q, u, place, turn) })
+	p.work.Go(func() { p.fetch(q, u, place, turn, known != nil) })
+}
+
+// giveAgain tells whether a page may be given what was fetched before, and counts it: what a page
+// asks for again and again is held for its browser each time. p.mu is held.
+func (p *page) giveAgain(r *web.Response) bool {
+	if p.again+len(r.Body) > 2*p.pool.o.Limits.Bytes {
+		return false
+	}
+	p.again += len(r.Body)
+	return true
 }
 
 // origin is the Origin that the request for an address is sent with, "" for none.
@@ -193,8 +206,9 @@ func (p *page) refuse(why web.Reason) {
 
 // fetch fetches a resource. A page has one request at a time to a host on its way: the
 // others would only wait at the gate. What it asks for again it is given again. Once it has been
-// given as much as it may be, nothing more is asked for, and what is on its way is given up.
-func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
+// given as much as it may be, nothing more is asked for, and what is on its way is given up. counted
+// tells that giveAgain has counted the answer.
+func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex, counted bool) {
 	var f *web.Failure
 	turn.Lock()
 	p.mu.Lock()
@@ -219,6 +233,10 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	switch {
 	case known:
 		p.fetched--
+		if err == nil && !counted && !p.giveAgain(r) {
+			err = errFull
+			p.refuse(errFull.Reason)
+		}
 	case err == nil:
 		if p.bytes += len(r.Body); p.bytes > p.pool.o.Limits.Bytes {
 			p.enough(errFull)
@@ -233,7 +251,7 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	}
 	p.mu.Unlock()
 	turn.Unlock()
-	if err != nil {
+	if err != nil || p.over() {
 		p.fail(q, "BlockedByClient")
 	} else {
 		if q.ResourceType == "Script" && r.Status == http.StatusOK && r.Truncated == "" {

@@ -50,6 +50,12 @@ func show(t *testing.T, pool *Pool, address string) *shown {
 
 // ask asks for scripts and waits until all are there or refused.
 func (s *shown) ask(t *testing.T, origin string, scripts ...string) {
+	s.want(t, origin, scripts...)
+	s.work.Wait()
+}
+
+// want asks for scripts.
+func (s *shown) want(t *testing.T, origin string, scripts ...string) {
 	for _, address := range scripts {
 		event := map[string]any{
 			"requestId": address, "resourceType": "Script",
@@ -61,7 +67,6 @@ func (s *shown) ask(t *testing.T, origin string, scripts ...string) {
 		}
 		s.request(devtools.Event{Params: b})
 	}
-	s.work.Wait()
 }
 
 func poolOf(t *testing.T, o Options) *Pool {
@@ -205,6 +210,77 @@ func TestScriptsOfAPageAreBounded(t *testing.T) {
 		if given != 4 || len(s.given) != 30 || s.out.Refused[web.ReasonRenderRequests] != 26 {
 			t.Errorf("%d hosts: of %d answers %d are scripts, and %v were refused", hosts, len(s.given), given, s.out.Refused)
 		}
+	}
+}
+
+// What a page asks for again and again it is given again within bounds: an answer that is kept for
+// other pages, one that it was given, and one that is on its way.
+func TestAnswersGivenAgainAreBounded(t *testing.T) {
+	body := make([]byte, 1<<20)
+	for _, c := range []struct {
+		name   string
+		status int  // scripts of a status other than 200 are not kept for other pages
+		waits  bool // the first answer comes when all has been asked for
+	}{
+		{"kept", 200, false},
+		{"given", 404, false},
+		{"on its way", 404, true},
+	} {
+		come := make(chan struct{})
+		asked := 0
+		s := show(t, poolOf(t, Options{
+			Limits: Limits{Bytes: 3 << 20},
+			Resources: fetcherFunc(func(ctx context.Context, u web.URL) (*web.Response, error) {
+				asked++
+				select {
+				case <-come:
+				case <-ctx.Done():
+				}
+				return &web.Response{URL: u, Status: c.status, Body: body}, ctx.Err()
+			}),
+		}), "https://a.example/")
+		given, refused := 0, 0
+		s.send = func(_, method string, params any) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if method == "Fetch.fulfillRequest" {
+				given++
+			} else {
+				refused++
+			}
+		}
+		const script, times = "https://a.example/s.js", 100
+		if !c.waits {
+			close(come)
+			s.ask(t, "", script)
+		}
+		for range times {
+			s.want(t, "", script)
+		}
+		if c.waits {
+			close(come)
+			s.want(t, "", script)
+		}
+		s.work.Wait()
+		if asked != 1 || given != 1+6 || refused != times-6 || s.out.Refused[web.ReasonRenderRequests] != refused || s.over() {
+			t.Errorf("%s: of %d bytes, fetched %d times, a page of %d bytes is given %d and refused %d (%v), over %v", c.name, len(body), asked, 3<<20, given, refused, s.out.Refused, s.over())
+		}
+		if s.pending != 0 || s.fetched != 1 {
+			t.Errorf("%s: %d fetched, %d on their way", c.name, s.fetched, s.pending)
+		}
+	}
+}
+
+// A page that has been ended is given nothing more.
+func TestEndedPageIsGivenNothing(t *testing.T) {
+	var s *shown
+	s = show(t, poolOf(t, Options{Resources: fetcherFunc(func(ctx context.Context, u web.URL) (*web.Response, error) {
+		s.end(web.ReasonRenderTime, "it took long")
+		return &web.Response{URL: u, Status: 200, Body: []byte("late")}, nil
+	})}), "https://a.example/")
+	const script = "https://a.example/s.js"
+	if s.ask(t, "", script); s.given[script] != "refused" {
+		t.Errorf("it is given %q", s.given[script])
 	}
 }
 

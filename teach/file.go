@@ -77,13 +77,14 @@ func OpenFile(name string) (*File, error) {
 // pastName is the file of what can be undone.
 func (k *File) pastName() string { return k.name + ".undo" }
 
+// encode writes paths as the file has them. An empty file is not nil, which is none.
 func (k *File) encode(set []paths.Path) ([]byte, error) {
-	var b bytes.Buffer
+	b := bytes.NewBuffer([]byte{})
 	write := paths.WriteTSV
 	if strings.HasSuffix(k.name, ".jsonl") || strings.HasSuffix(k.name, ".json") {
 		write = paths.WriteJSON
 	}
-	err := write(&b, set)
+	err := write(b, set)
 	return b.Bytes(), err
 }
 

@@ -11,7 +11,13 @@ import (
 
 // TestFile keeps paths whole, and does not write over what others wrote.
 func TestFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "paths.tsv")
+	for _, name := range []string{"paths.tsv", "paths.jsonl"} {
+		t.Run(name, func(t *testing.T) { testFile(t, name) })
+	}
+}
+
+func testFile(t *testing.T, name string) {
+	file := filepath.Join(t.TempDir(), name)
 	set := func(s string) []paths.Path {
 		set, problems, err := paths.Read(strings.NewReader(s), "x")
 		if err != nil || len(problems) > 0 {
@@ -23,7 +29,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"http://a.test/\tGoal\n", "http://a.test/\n", ""} {
+	for _, s := range []string{"http://a.test/\tGoal\n", "http://a.test/\n", "", "http://a.test/\n", ""} {
 		if err := k.Save(set(s), History{}); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +46,7 @@ func TestFile(t *testing.T) {
 	if err := k.Save(set("http://a.test/\tGoal\n"), History{}); err != nil {
 		t.Errorf("after the file was removed: %v", err)
 	}
-	two, err := OpenFile(filepath.Join(t.TempDir(), "new.tsv"))
+	two, err := OpenFile(filepath.Join(t.TempDir(), "new-"+name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,9 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	r, broken := lab.Report(c.Out)
 	if broken == nil {
 		tellVerdict(io, r)
-		fmt.Fprintf(io.out, "%s of %s cells, %s of them new; the report is %s\n", terminal.Number(out.Cells-r.Missing), terminal.Number(out.Cells), terminal.Number(out.Made), filepath.Join(c.Out, "report.html"))
+		if out.Cells > 0 { // else it ended before they were known
+			fmt.Fprintf(io.out, "%s of %s cells, %s of them new; the report is %s\n", terminal.Number(out.Cells-r.Missing), terminal.Number(out.Cells), terminal.Number(out.Made), filepath.Join(c.Out, "report.html"))
+		}
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -50,6 +50,35 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// A lab that goes on and is stopped while it draws its seeds tells of no cells: it knows of none.
+func TestLabStoppedBeforeItsCells(t *testing.T) {
+	dir := t.TempDir()
+	web := filepath.Join(dir, "web")
+	src, err := synthetic.ParseSource("pages=210,topics=1,targets=0.1,words=40,seed=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := corpus.Build(t.Context(), web, src, corpus.Options{Name: "made"}); err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, "webs: [{path: "+web+", budgets: [20]}]\nscorers: [breadth-first]\nhops: 1\n")
+	args := []string{"lab", "run", "-f", file, "-o", filepath.Join(dir, "out")}
+	std, said := files(t)
+	if got := run(t.Context(), args, std); got != 0 {
+		t.Fatalf("it ends with %d: %s", got, contents(t, said))
+	}
+	if err := os.Remove(filepath.Join(web, "pages.bin")); err != nil { // it reads the pages again
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	std, said = files(t)
+	std.out = std.err
+	if got := run(over, args, std); got != exitStopped || !strings.Contains(contents(t, said), "stopped") || strings.Contains(contents(t, said), " of 0 cells") {
+		t.Errorf("it ends with %d: %s", got, contents(t, said))
+	}
+}
+
 // A crawl that waits for seeds from standard input is stopped as one that runs.
 func TestStoppedAtSeeds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bees")

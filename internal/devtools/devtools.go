@@ -58,16 +58,16 @@ type Event struct {
 //
 // Its life: Start → Call, Send → Close, or its own end, which Done tells.
 type Browser struct {
-	cmd   *exec.Cmd
-	dir   string
-	lock  io.Closer // of dir
-	event func(Event)
-	in    *os.File
-	out   chan []byte
-	done  chan struct{}
-	said  tail
-	ended sync.Once
-	gone  sync.Once
+	cmd    *exec.Cmd
+	dir    string
+	remove func() error // removes dir
+	event  func(Event)
+	in     *os.File
+	out    chan []byte
+	done   chan struct{}
+	said   tail
+	ended  sync.Once
+	gone   sync.Once
 
 	mu      sync.Mutex
 	next    int
@@ -142,19 +142,14 @@ func Start(ctx context.Context, o Options) (_ *Browser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	sweep()
-	dir, err := os.MkdirTemp("", kept)
+	// It holds what a browser keeps of the pages it showed, cookies among that.
+	dir, remove, err := folder.Temp("", "waggle-browser-")
 	if err != nil {
 		return nil, err
 	}
-	lock, err := folder.Lock(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	b := &Browser{dir: dir, lock: lock, event: o.Event, out: make(chan []byte, maxUnsent), done: make(chan struct{}), waiting: map[int]chan answer{}}
+	b := &Browser{dir: dir, remove: remove, event: o.Event, out: make(chan []byte, maxUnsent), done: make(chan struct{}), waiting: map[int]chan answer{}}
 	if err := b.launch(program, o); err != nil {
-		os.RemoveAll(dir) // what is left of it stays among the temporary files
-		lock.Close()
+		remove() // what is left of it stays among the temporary files
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, startTime)
@@ -167,30 +162,6 @@ func Start(ctx context.Context, o Options) (_ *Browser, err error) {
 		return nil, b.refusal(program, err)
 	}
 	return b, nil
-}
-
-// kept begins the names of the folders that browsers write to.
-const kept = "waggle-browser-"
-
-// sweepAge is how old a folder is at least that nobody holds and that is swept away.
-const sweepAge = 10 * time.Second
-
-// sweep removes the folders of browsers whose program was killed before it could: they hold
-// what a browser keeps of the pages it showed, cookies among that. One that is ten seconds old and
-// whose lock nobody holds is such: a folder is locked as soon as it is made.
-func sweep() {
-	entries, _ := os.ReadDir(os.TempDir()) // nothing is removed where it cannot be read
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), kept) || !e.IsDir() {
-			continue
-		}
-		dir := filepath.Join(os.TempDir(), e.Name())
-		info, err := e.Info()
-		if err != nil || !isOurs(info) || time.Since(info.ModTime()) < sweepAge || !folder.Exists(filepath.Join(dir, "lock")) || folder.Held(dir) {
-			continue
-		}
-		os.RemoveAll(dir) // what cannot be removed stays
-	}
 }
 
 // launch starts the process and the goroutines that serve its pipes.
@@ -463,7 +434,7 @@ func (b *Browser) leave(patience time.Duration) (err error) {
 		kill(b.cmd) // those of its processes that are left
 		<-waited
 		b.end(nil)
-		err = errors.Join(os.RemoveAll(b.dir), b.lock.Close())
+		err = b.remove()
 	})
 	return err
 }

@@ -4,7 +4,6 @@ package devtools
 
 import (
 	"errors"
-	"io/fs"
 	"os/exec"
 )
 
@@ -12,9 +11,6 @@ import (
 func isolate(*exec.Cmd, bool) error {
 	return errors.New("a browser can be driven on Linux, macOS and other Unix systems alone")
 }
-
-// isOurs is never asked: no browser is driven here.
-func isOurs(fs.FileInfo) bool { return false }
 
 func kill(cmd *exec.Cmd) { cmd.Process.Kill() }
 

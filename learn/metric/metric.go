@@ -68,9 +68,14 @@ func (b Bin) Share() float64 { return b.Positive / b.Weight }
 // Bins are equal parts of [0,1] in ascending order; the last one holds 1.
 type Bins []Bin
 
-// Add puts a prediction, whose score is a probability, into its bin.
+// Add puts a prediction, whose score is a probability, into its bin. A score that is none is put
+// into the nearest, and NaN into the first.
 func (b Bins) Add(p Prediction) {
-	x := &b[min(len(b)-1, int(p.Score*float64(len(b))))]
+	i := 0
+	if at := p.Score * float64(len(b)); at > 0 {
+		i = int(min(at, float64(len(b)-1)))
+	}
+	x := &b[i]
 	x.Count++
 	x.Weight += p.Weight
 	x.Score += p.Weight * p.Score

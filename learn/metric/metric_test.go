@@ -41,6 +41,17 @@ func TestByHand(t *testing.T) {
 	}
 }
 
+// Scores that are no probabilities have a bin too.
+func TestBinsOfOddScores(t *testing.T) {
+	for score, want := range map[float64]int{math.NaN(): 0, math.Inf(-1): 0, -.5: 0, 0: 0, .1: 1, .95: 9, 1: 9, 1.5: 9, math.Inf(1): 9} {
+		bins := make(Bins, 10)
+		bins.Add(Prediction{Score: score, Weight: 1})
+		if bins[want].Count != 1 {
+			t.Errorf("%v is not in bin %d: %+v", score, want, bins)
+		}
+	}
+}
+
 // A prediction of weight n is n predictions; AUROC is what all pairs give.
 func TestWeightsAndPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -26,11 +26,11 @@ func Pages(ctx context.Context, file string, most int) (pages []Page, err error)
 	if file, err = find(file); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "waggle-profile-")
+	dir, remove, err := folder.Temp("", copies)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	if _, err := copyQuiet(file, filepath.Join(dir, "copy")); err != nil {
 		return nil, err
 	}

@@ -5,8 +5,9 @@
 // The browser may be running, and then holds its database locked, with the
 // latest visits in a write-ahead log beside it. So nothing is read in place:
 // the database is copied with its log into a folder of its own, read there, and
-// the copy is removed. Only visits to the sites asked for are kept, from the
-// first line on; nothing is written elsewhere and nothing leaves the machine.
+// the copy is removed: where the program was killed, when the next one is made.
+// Only visits to the sites asked for are kept, from the first line on; nothing
+// is written elsewhere and nothing leaves the machine.
 package profile
 
 import (
@@ -24,6 +25,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -53,6 +55,9 @@ type Found struct {
 	Paths []paths.Path
 }
 
+// copies begins the names of the folders that copies are made in.
+const copies = "waggle-profile-"
+
 // Read reads the history in file, which may also be the folder of a profile.
 func Read(ctx context.Context, file string, o Options) (f Found, err error) {
 	sites, err := Sites(o.Sites)
@@ -62,11 +67,11 @@ func Read(ctx context.Context, file string, o Options) (f Found, err error) {
 	if file, err = find(file); err != nil {
 		return f, err
 	}
-	dir, err := os.MkdirTemp(o.Temp, "waggle-profile-")
+	dir, remove, err := folder.Temp(o.Temp, copies)
 	if err != nil {
 		return f, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	copied, err := copyQuiet(file, filepath.Join(dir, "copy"))
 	if err != nil {
 		return f, err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package devtools
+package folder
 
 import (
 	"io/fs"
