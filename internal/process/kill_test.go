@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +45,8 @@ type numberedWeb struct {
 	most   int
 	enough chan struct{}
 	opened func() // called by open
+
+	run atomic.Int64 // of crawlKilled: n while its nth run is under way, and -n from there to the next
 }
 
 // gate has the web answer so many requests more, and hold the rest. The channel is
@@ -391,6 +394,7 @@ func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kil
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
+		web.run.Store(int64(round + 1))
 		// A kill falls somewhere after the first page asked for; one in five
 		// falls earlier, while the crawl is set up or taken up.
 		instant := time.NewTimer(2 * time.Minute)
@@ -418,6 +422,7 @@ func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kil
 				t.Fatalf("round %d: %v\n%s", round, err, said.String())
 			}
 		case <-instant.C:
+			web.run.Store(int64(-round - 1))
 			cmd.Process.Kill()
 			<-ended
 			if killed == kills {
