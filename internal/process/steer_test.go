@@ -32,13 +32,19 @@ func TestKilledWhileSteered(t *testing.T) {
 	for i, k := range rng.Perm(len(kinds))[:crawls] {
 		rng := rand.New(rand.NewPCG(rng.Uint64(), 3))
 		t.Run(kinds[k][1], func(t *testing.T) {
-			killSteered(t, kinds[k], kills*(i+1)/crawls-kills*i/crawls, rng)
+			first := kills * i / crawls
+			when := instants(kills*(i+1)/crawls-first, first, kills)
+			if n := len(when) - 1; when[n] == finishing {
+				when[n] = stopping // what a person mutes is never fetched, so nothing tells which page is the last
+			}
+			killSteered(t, kinds[k], when, rng)
 		})
 	}
 }
 
 // killSteered kills one such crawl.
-func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
+func killSteered(t *testing.T, kind []string, when []instant, rng *rand.Rand) {
+	kills := len(when)
 	site := serveNumbered(t, 80*max(kills, 10))
 	dir := filepath.Join(t.TempDir(), "crawl")
 	col := collection.At(dir)
@@ -86,7 +92,7 @@ func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
 			}
 		}
 	})
-	crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), kills, rng)
+	crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), when, rng)
 	stop()
 	checkKilled(t, dir, site)
 	steered := 0
@@ -95,7 +101,7 @@ func killSteered(t *testing.T, kind []string, kills int, rng *rand.Rand) {
 			steered++
 		}
 	}
-	if 2*steered < kills {
+	if kills >= 10 && 2*steered < kills { // of fewer, most may fall before the first act
 		t.Errorf("of %d runs that were killed, %d were told something before", kills, steered)
 	}
 
