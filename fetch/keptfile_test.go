@@ -1,14 +1,17 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zeebo/xxh3"
 	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -244,14 +247,24 @@ func TestRobotsFileThatCannotBe(t *testing.T) {
 	}
 }
 
-// FuzzRobotsFile reads anything as a file of rules.
+// FuzzRobotsFile reads anything as a file of rules: a beginning as it is, and lines of entries
+// whose sums are right. What is read is written so that it is read again.
 func FuzzRobotsFile(f *testing.F) {
 	clock := newStill()
-	line := appendKept(nil, &keptRules{Origin: "http://a.test", Until: clock.now.Add(time.Hour), Life: 3600, Status: 200, Body: []byte("Disallow: /")})
-	f.Add([]byte(keptRobots().header + string(line)))
-	f.Add([]byte(keptRobots().header + strings.Repeat("x", 100) + "\n"))
-	f.Add([]byte("waggle robots 2\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
+	entry := func(k keptRules) string {
+		_, e, _ := strings.Cut(strings.TrimSuffix(string(appendKept(nil, &k)), "\n"), " ")
+		return e
+	}
+	rules := entry(keptRules{Origin: "http://a.test", Until: clock.now.Add(time.Hour), Life: 3600, Status: 200, Body: []byte("Disallow: /")})
+	unknown := entry(keptRules{Origin: "https://b.test", Until: clock.now.Add(time.Minute), Life: 60, Missing: "status 429"})
+	f.Add([]byte(keptRobots().header), []byte(rules+"\n"+unknown+"\n"+rules))
+	f.Add([]byte(keptRobots().header+strings.Repeat("x", 100)+"\n"), []byte(unknown))
+	f.Add([]byte("waggle robots 2\n"), []byte(nil))
+	f.Fuzz(func(t *testing.T, head, entries []byte) {
+		b := slices.Clone(head)
+		for e := range bytes.SplitSeq(entries, []byte("\n")) {
+			b = fmt.Appendf(b, "%016x %s\n", xxh3.Hash(e), e)
+		}
 		path := filepath.Join(t.TempDir(), "robots")
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
@@ -263,6 +276,11 @@ func FuzzRobotsFile(f *testing.F) {
 		for _, k := range kept {
 			if v := k.verdict(); v.rules == nil == (v.missing == "") {
 				t.Fatalf("%+v says neither rules nor why there are none", k)
+			}
+			again, ok := parseKept(appendKept(nil, &k))
+			if !ok || again.Origin != k.Origin || !again.Until.Equal(k.Until) || again.Life != k.Life ||
+				again.Status != k.Status || again.Missing != k.Missing || !bytes.Equal(again.Body, k.Body) {
+				t.Fatalf("%+v is read again as %+v, %v", k, again, ok)
 			}
 		}
 	})

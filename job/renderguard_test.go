@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"html"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,21 +23,26 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// noNames answers every name with a public address, and notes what is connected to.
-type noNames struct {
+// fewNames knows public.test, at a public address, and names that lead inward. It notes what is
+// connected to.
+type fewNames struct {
 	server string
+	inward map[string]netip.Addr
 	mu     sync.Mutex
 	dialed map[string]bool
 }
 
-func (n *noNames) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
+func (n *fewNames) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
+	if addr, ok := n.inward[name]; ok {
+		return []netip.Addr{addr}, nil
+	}
 	if name != "public.test" {
 		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 	}
 	return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 }
 
-func (n *noNames) Connect(ctx context.Context, network, address string) (net.Conn, error) {
+func (n *fewNames) Connect(ctx context.Context, network, address string) (net.Conn, error) {
 	n.mu.Lock()
 	n.dialed[address] = true
 	n.mu.Unlock()
@@ -43,12 +50,16 @@ func (n *noNames) Connect(ctx context.Context, network, address string) (net.Con
 	return d.DialContext(ctx, network, n.server)
 }
 
-// No spelling of an inward address is connected to for a page in a browser, whether a
-// script asks for it or what it asks for redirects there.
+// No spelling of an inward address, nor a name that leads to one, is connected to for a page in
+// a browser, whether a script asks for it or what it asks for redirects there.
 func TestInwardInBrowser(t *testing.T) {
 	long.Test(t, "starts a browser")
 	chromium.Find(t)
+	inward := map[string]netip.Addr{"inward.test": netip.MustParseAddr("10.0.0.1"), "mapped.test": netip.MustParseAddr("::ffff:169.254.169.254")}
 	spellings := badweb.Inward()
+	for _, name := range slices.Sorted(maps.Keys(inward)) {
+		spellings = append(spellings, badweb.Spelling{Written: name, Host: name})
+	}
 	var redirected sync.Map
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var i int
@@ -61,7 +72,7 @@ func TestInwardInBrowser(t *testing.T) {
 		w.WriteHeader(http.StatusFound)
 	}))
 	defer server.Close()
-	n := &noNames{server: strings.TrimPrefix(server.URL, "http://"), dialed: map[string]bool{}}
+	n := &fewNames{server: strings.TrimPrefix(server.URL, "http://"), inward: inward, dialed: map[string]bool{}}
 	stack, err := fetch.New(fetch.Options{Contact: "mailto:test@example.org", Delay: -1, OwnHosts: []string{"public.test"},
 		IgnoreRobots: true, Timeout: time.Minute, Resolver: n, Connect: n.Connect})
 	if err != nil {
@@ -87,7 +98,7 @@ func TestInwardInBrowser(t *testing.T) {
 	for i, s := range spellings {
 		fmt.Fprintf(&script, "ask(%q); ask(\"/away/%d\");\n", "http://"+s.Written+"/", i)
 		fmt.Fprintf(&list, "<img src=\"http://%[1]s/i\"><iframe src=\"http://%[1]s/f\"></iframe><link rel=stylesheet href=\"http://%[1]s/s\">\n", html.EscapeString(s.Written))
-		if _, err := netip.ParseAddr(strings.Trim(s.Host, "[]")); err == nil {
+		if _, err := netip.ParseAddr(strings.Trim(s.Host, "[]")); err == nil || inward[s.Host].IsValid() {
 			addresses++
 		}
 	}

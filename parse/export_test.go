@@ -8,6 +8,9 @@ func (p *Parser) ParseTree(r *web.Response) (*web.Page, error) {
 	return page, err
 }
 
+// Excessive tells whether a page is pruned before it is read.
+func Excessive(src []byte) bool { return excessive(src) }
+
 // ParseStream is Parse, and why it needed a tree, "" if it did not.
 func (p *Parser) ParseStream(r *web.Response) (page *web.Page, beyond string, err error) {
 	return p.parse(r, false)

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/internal/long"
@@ -101,6 +105,7 @@ func TestStreamBehindLargePages(t *testing.T) {
 // Any two documents, one after the other, and any part of one.
 func TestStreamOfParts(t *testing.T) {
 	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+	pages, trees, plain := 0, map[string]int{}, 0
 	pieces := rapid.OneOf(soup(), rapid.SampledFrom(documents()))
 	rapid.Check(t, func(rt *rapid.T) {
 		var body string
@@ -108,8 +113,95 @@ func TestStreamOfParts(t *testing.T) {
 			start := rapid.IntRange(0, len(s)).Draw(rt, "start")
 			body += s[start:rapid.IntRange(start, len(s)).Draw(rt, "end")]
 		}
-		compare(rt, p, response(t, "text/html; charset=utf-8", body))
+		pages++
+		if why := compare(rt, p, response(t, "text/html; charset=utf-8", body)); why != "" {
+			trees[why]++
+			trees[""]++
+		}
+		if comparePlain(rt, p, response(t, "text/html; charset=utf-8", body)) {
+			plain++
+		}
 	})
+	t.Logf("%d pages, by way of a tree: %v; %d compared with their plain tree", pages, trees, plain)
+	if pages >= 50 && (10*trees[""] > 9*pages || 2*plain < pages) {
+		t.Error("too few pages were read from their source alone, or compared with their plain tree")
+	}
+}
+
+// The texts of a page are those of the tree that x/net/html makes of its source as it is: nothing
+// that comes before and behind that tree loses any.
+func TestTextsOfPlainTree(t *testing.T) {
+	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+	pruned := strings.Repeat("<body class=a>", 70) + "<p>Some <b>bees</b> dance<p>and <i>others</i> <a href=x>look</a> on<!-- c -->ward"
+	if !parse.Excessive([]byte(pruned)) {
+		t.Error("the page is not pruned")
+	}
+	docs := append(documents(), article, pruned)
+	for _, body := range docs {
+		if !comparePlain(t, p, response(t, "text/html; charset=utf-8", body)) {
+			t.Errorf("%.300q is not compared", body)
+		}
+	}
+}
+
+// comparePlain asserts that the texts of a page, or those of one that is pruned together, are those of the
+// tree of its source. It tells whether it could, as it can unless the page is cut.
+func comparePlain(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, p *parse.Parser, r *web.Response) bool {
+	t.Helper()
+	page, err := p.Parse(r)
+	if err != nil || page.Truncated {
+		return false
+	}
+	src, _ := parse.Decode(r.Body, "utf-8")
+	doc, err := html.Parse(strings.NewReader(string(src)))
+	if err != nil {
+		return false
+	}
+	var got []string
+	for i, l := range page.Leaves {
+		if l.Text != "" && page.Tags[i] != "img" { // which has the text that stands for it
+			got = append(got, l.Text)
+		}
+	}
+	want := textsIn(doc, false, nil)
+	if parse.Excessive(src) { // what is around its words is gone, and its texts are longer
+		together := func(texts []string) []string { return []string{strings.ReplaceAll(strings.Join(texts, ""), " ", "")} }
+		got, want = together(got), together(want)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%.300q has the texts\n%q, in its tree\n%q", r.Body, got, want)
+	}
+	return true
+}
+
+// textsIn appends the texts in a node that a page shows, those within its body.
+func textsIn(n *html.Node, body bool, texts []string) []string {
+	switch n.Type {
+	case html.TextNode:
+		joined := strings.NewReplacer("\u00ad", "", "\u202d", "", "\u202e", "").Replace(n.Data)
+		words := strings.FieldsFunc(joined, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u200b' })
+		if body && len(words) > 0 {
+			texts = append(texts, strings.Join(words, " "))
+		}
+	case html.ElementNode:
+		switch n.DataAtom {
+		case atom.Body, atom.Frameset:
+			body = true
+		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Noframes, atom.Noembed, atom.Iframe:
+			return texts
+		case atom.Title:
+			if n.Namespace == "" {
+				return texts
+			}
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		texts = textsIn(c, body, texts)
+	}
+	return texts
 }
 
 // Recorded pages, all where WAGGLE_WEBS is set; few of them need a tree.

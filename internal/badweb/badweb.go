@@ -90,14 +90,15 @@ type Server struct {
 	second    map[string]func(*http2.Framer, uint32) // how hosts answer in HTTP/2; nil = not in HTTP
 
 	mu     sync.Mutex
-	raw    map[net.Conn]string // hosts of the connections taken over from net/http
+	raw    map[net.Conn]string // connections taken over from net/http, with their hosts where none of its handlers is at work
+	busy   map[string]int      // requests that handlers are at work on, by host
 	hits   map[string]int      // requests by "host/path"
 	strays []string            // addresses dialled outside this web
 }
 
 // Start opens the web on two free ports of loopback.
 func Start() (*Server, error) {
-	s := &Server{raw: map[net.Conn]string{}, hits: map[string]int{}}
+	s := &Server{raw: map[net.Conn]string{}, busy: map[string]int{}, hits: map[string]int{}}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.scenarios, s.sites = s.inventory()
 	s.documents = s.documentList(s.sites)
@@ -306,7 +307,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.running.Add(1)
 	defer s.running.Done()
 	s.hits[host+r.URL.Path]++
+	s.busy[host]++
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.busy[host]--
+		s.mu.Unlock()
+	}()
 	behave := s.sites[host].page
 	if r.URL.Path == "/robots.txt" {
 		behave = s.sites[host].robots
@@ -325,7 +332,7 @@ func (s *Server) wire(talk func(c *net.TCPConn)) http.HandlerFunc {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		defer s.keep(c, r.Host)()
+		defer s.keep(c, "")() // serve counts its request
 		if s.stopped.Err() == nil {
 			talk(c.(*net.TCPConn))
 		}
@@ -345,11 +352,12 @@ func (s *Server) keep(c net.Conn, host string) (done func()) {
 	}
 }
 
-// Open is the number of connections to a host over which it does harm, that the other side
-// has not ended.
+// Open is the number of requests to a host that it is still answering, and of connections to it over
+// which it does harm below HTTP, that the other side has not ended.
 func (s *Server) Open(host string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	n = s.busy[host]
 	for _, h := range s.raw {
 		if h == host {
 			n++

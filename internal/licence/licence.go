@@ -165,6 +165,9 @@ var wordings = []struct{ kind, says string }{
 	{"Unlicense", "this is free and unencumbered software released into the public domain"},
 	{"CC0-1.0", "cc0 1.0 universal"},
 	{"Zlib", "freely, subject to the following restrictions: 1. the origin of this software must not be misrepresented"},
+	// These two add a condition to the text of a kind that is allowed.
+	{"BSD-4-Clause", "advertising materials mentioning features or use of this software"},
+	{"JSON", "shall be used for good, not evil"},
 	{"MPL", "mozilla public license"},
 	{"EPL", "eclipse public license"},
 	{"CDDL", "common development and distribution license"},

@@ -47,7 +47,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	const mit = "Permission is hereby granted, free of charge, to any person\nobtaining a copy of this software …"
-	names := []string{"free", "copyleft", "unknown", "none", "within", "plan9"}
+	names := []string{"free", "copyleft", "unknown", "none", "within", "plan9", "advertised", "good"}
 	mod, imports := "module program\n\ngo 1.26\n", "package main\n\nimport (\n"
 	for _, n := range names {
 		mod += "\nrequire example.org/" + n + " v0.0.0\nreplace example.org/" + n + " => ./" + n + "\n"
@@ -65,6 +65,10 @@ func TestRefused(t *testing.T) {
 	write("free/LICENSE", mit)
 	write("free/NOTICE.txt", "made by us")
 	write("copyleft/COPYING", mit+"\n\nGNU General\n  Public License")
+	write("advertised/LICENSE", "Redistribution and use in source and binary forms, with or without\nmodification, are permitted provided …\n"+
+		"3. All advertising materials mentioning features or use of this\n   software must display the following acknowledgement …\n"+
+		"4. … may be used to endorse or promote products derived from this software\n   without specific prior written permission.")
+	write("good/LICENSE", mit+"\n\nThe Software shall be used for Good, not Evil.")
 	write("unknown/LICENCE.md", "Do what you like.")
 	write("within/LICENSE", mit)
 	write("within/sub/LICENSE-2", "GNU AFFERO GENERAL PUBLIC LICENSE")
@@ -75,8 +79,8 @@ func TestRefused(t *testing.T) {
 		systems []string
 		want    []string
 	}{
-		{[]string{"linux"}, []string{"copyleft/COPYING is GPL,", "none v0.0.0 has no licence", "unknown/LICENCE.md is of no kind", "within/sub/LICENSE-2 is AGPL,"}},
-		{[]string{"linux", "plan9"}, []string{"copyleft/COPYING is GPL,", "none v0.0.0 has no licence", "plan9/LICENSE is BUSL,", "unknown/LICENCE.md is of no kind", "within/sub/LICENSE-2 is AGPL,"}},
+		{[]string{"linux"}, []string{"advertised/LICENSE is BSD-4-Clause,", "copyleft/COPYING is GPL,", "good/LICENSE is JSON,", "none v0.0.0 has no licence", "unknown/LICENCE.md is of no kind", "within/sub/LICENSE-2 is AGPL,"}},
+		{[]string{"linux", "plan9"}, []string{"advertised/LICENSE is BSD-4-Clause,", "copyleft/COPYING is GPL,", "good/LICENSE is JSON,", "none v0.0.0 has no licence", "plan9/LICENSE is BUSL,", "unknown/LICENCE.md is of no kind", "within/sub/LICENSE-2 is AGPL,"}},
 	} {
 		texts, err := Texts(dir, ".", c.systems...)
 		if err != nil {

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,180 +18,6 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/store"
 )
-
-// numberedWeb is a web of n pages, each a pure function of its number: page i
-// lives on host i mod 4, links to fifteen others, and a tenth of them is about
-// bees; some have moved, some are gone. It tells which requests came after they had been acknowledged.
-type numberedWeb struct {
-	sitemap func() string // of its first host, named by robots.txt; nil = none
-	n       int
-	hosts   [4]string     // http://127.0.0.1:PORT
-	heard   chan struct{} // holds one when a request came
-
-	mu     sync.Mutex
-	acked  map[string]bool // addresses that a killed run had acknowledged
-	again  []string        // of these, those asked for once more
-	served map[string]bool // pages that were sent whole
-	asked  int
-	down   bool // nobody answers
-	// While gated, most more requests are answered. The last of them closes enough;
-	// later ones are held until their client leaves.
-	gated  bool
-	most   int
-	enough chan struct{}
-	opened func() // called by open
-}
-
-// gate has the web answer so many requests more, and hold the rest. The channel is
-// closed when it has.
-func (w *numberedWeb) gate(most int) (enough <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gated, w.most, w.enough = true, most, make(chan struct{})
-	return w.enough
-}
-
-// open has the web answer all requests.
-func (w *numberedWeb) open() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gated = false
-	if w.opened != nil {
-		w.opened()
-	}
-}
-
-// passes tells whether a request is answered.
-func (w *numberedWeb) passes() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.gated {
-		return true
-	}
-	w.most--
-	if w.most == 0 {
-		close(w.enough)
-	}
-	return w.most >= 0
-}
-
-// outage takes the web down, or brings it back.
-func (w *numberedWeb) outage(down bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.down = down
-}
-
-func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.mu.Lock()
-	down := w.down
-	w.mu.Unlock()
-	if down {
-		panic(http.ErrAbortHandler) // the connection ends without an answer
-	}
-	if r.URL.Path == "/robots.txt" {
-		if w.sitemap == nil {
-			http.NotFound(rw, r)
-			return
-		}
-		fmt.Fprintf(rw, "User-agent: *\nAllow: /\nSitemap: %s/sitemap.xml\n", w.hosts[0])
-		return
-	}
-	select {
-	case w.heard <- struct{}{}:
-	default:
-	}
-	if !w.passes() {
-		<-r.Context().Done()
-		return
-	}
-	url := "http://" + r.Host + r.URL.Path
-	w.mu.Lock()
-	w.asked++
-	if w.acked[url] {
-		w.again = append(w.again, url)
-	}
-	w.mu.Unlock()
-	if r.URL.Path == "/sitemap.xml" && w.sitemap != nil {
-		rw.Header().Set("Content-Type", "application/xml")
-		io.WriteString(rw, w.sitemap())
-		return
-	}
-	i, err := strconv.Atoi(r.URL.Path[1:])
-	if r.URL.Path != "/" && (err != nil || i >= w.n) {
-		http.NotFound(rw, r)
-		return
-	}
-	switch {
-	case i%17 == 5:
-		http.Redirect(rw, r, fmt.Sprintf("%s/%d", w.hosts[(i+1)%4], (i+1)%w.n), http.StatusMovedPermanently)
-		return
-	case i%23 == 7:
-		http.Error(rw, "gone", http.StatusGone)
-		return
-	}
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	tag := fmt.Sprintf("%q", "page "+strconv.Itoa(i))
-	rw.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		rw.WriteHeader(http.StatusNotModified)
-		return
-	}
-	w.page(rw, i)
-	w.mu.Lock()
-	w.served[url] = true
-	w.mu.Unlock()
-}
-
-// page writes page i.
-func (w *numberedWeb) page(rw io.Writer, i int) {
-	fmt.Fprintf(rw, "<title>Page %d</title><h1>Number %d</h1>", i, i)
-	if i%10 == 3 {
-		io.WriteString(rw, "<p>The waggle dance of the honey bee tells its sisters where food is.</p>")
-	}
-	for _, j := range w.links(i) {
-		fmt.Fprintf(rw, "<p>see <a href=\"%s/%d\">page %d</a> for more of it", w.hosts[j%4], j, j)
-	}
-}
-
-// ack notes that a killed run had acknowledged what became of an address.
-func (w *numberedWeb) ack(url string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.acked[url] = true
-}
-
-// links are the pages that page i links to.
-func (w *numberedWeb) links(i int) (to [15]int) {
-	rng := rand.New(rand.NewPCG(uint64(i), 7))
-	for k := range to {
-		to[k] = rng.IntN(w.n)
-	}
-	return to
-}
-
-// reachable counts the pages that can be reached from the seed, itself
-// included.
-func (w *numberedWeb) reachable() int {
-	pages := 1 // the seed is "/", which is not "/0"
-	seen := map[int]bool{}
-	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
-		for _, j := range w.links(queue[0]) {
-			for ; j%17 == 5 && !seen[j]; j = (j + 1) % w.n {
-				seen[j] = true // moved
-			}
-			if seen[j] {
-				continue
-			}
-			seen[j] = true
-			if j%23 != 7 {
-				pages++
-				queue = append(queue, j)
-			}
-		}
-	}
-	return pages
-}
 
 // scorerKinds are scorers of every kind of state: none, a small one, a journal, a graph of
 // links, a classifier fitted anew, bandits, agents, and one with a critic.
@@ -209,7 +31,7 @@ func scorerKinds(t *testing.T, web *numberedWeb) [][]string {
 	return kinds
 }
 
-// TestKilledCrawlGoesOn kills crawls at random instants, again and again, and
+// TestKilledCrawlGoesOn kills crawls at random instants, see instant, again and again, and
 // checks each time what an acknowledged page is owed: it is in the archive, and
 // its address is never asked for again. WAGGLE_KILLS sets how often (4, and 2 in
 // the quick run); with 20 each kind of scorer has its turn.
@@ -219,12 +41,12 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	rng := killChance(t)
 	kinds := scorerKinds(t, serveNumbered(t, 800))
 	each := max(2, kills/len(kinds))
-	for _, k := range rng.Perm(len(kinds))[:max(1, min(len(kinds), kills/each))] {
+	for i, k := range rng.Perm(len(kinds))[:max(1, min(len(kinds), kills/each))] {
 		rng := rand.New(rand.NewPCG(rng.Uint64(), 3))
 		t.Run(kinds[k][1], func(t *testing.T) {
 			web := serveNumbered(t, 80*max(each, 4))
 			dir := filepath.Join(t.TempDir(), "crawl")
-			crawlKilled(t, web, dir, append(append(web.crawl(dir), kinds[k]...), "--workers", "4"), each, rng)
+			crawlKilled(t, web, dir, append(append(web.crawl(dir), kinds[k]...), "--workers", "4"), instants(each, i*each, kills), rng)
 			final := checkKilled(t, dir, web)
 			if want := web.reachable(); final != want {
 				t.Errorf("%d pages in the end; %d can be reached", final, want)
@@ -268,7 +90,7 @@ func TestKilledScorerIsTheSame(t *testing.T) {
 			rng, args := killChance(t), c.args(web)
 			crawled := func(name string, kills int) (order []string, knows []byte) {
 				dir := filepath.Join(t.TempDir(), name)
-				crawlKilled(t, web, dir, append(append(web.crawl(dir), "--workers", "1"), args...), kills, rng)
+				crawlKilled(t, web, dir, append(append(web.crawl(dir), "--workers", "1"), args...), make([]instant, kills), rng)
 				renewed := 0
 				for e, err := range collection.At(dir).Events() {
 					if err != nil {
@@ -320,21 +142,6 @@ func killChance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-func serveNumbered(t *testing.T, n int) *numberedWeb {
-	web := &numberedWeb{n: n, acked: map[string]bool{}, served: map[string]bool{}, heard: make(chan struct{}, 1)}
-	for i := range web.hosts {
-		srv := httptest.NewServer(web)
-		t.Cleanup(srv.Close)
-		web.hosts[i] = srv.URL
-	}
-	return web
-}
-
-// crawl are the arguments that all crawls of the web share.
-func (w *numberedWeb) crawl(dir string) []string {
-	return []string{"crawl", "-o", dir, "--seed", w.hosts[0] + "/", "--allow-private", "--delay", "0"}
-}
-
 // beeCritic trains a critic on pages like those of the web: the class /bees,
 // and /others.
 func beeCritic(t *testing.T, web *numberedWeb) string {
@@ -367,18 +174,57 @@ func waggleCommand(args []string) *exec.Cmd {
 	return exec.Command(waggle, args...)
 }
 
-// crawlKilled runs a crawl to its end and kills it on the way so many times,
+// An instant is when a crawl is killed.
+type instant int
+
+const (
+	crawling  instant = iota // within 60 ms of a run's first request, and one in five within 150 ms of its start
+	slowly                   // within seven seconds of a run's first request, of a slow web: all is synced after five
+	stopping                 // within 200 ms of being told to stop
+	finishing                // within 200 ms of the last page that there is, when the crawl comes to its end
+)
+
+// instants are those of so many kills of a crawl, where first others of all were before them. Of twenty,
+// one falls while the crawl stops, and one while it ends, if that is its last, or else stops; one in
+// twenty of a hundred and more comes late.
+func instants(kills, first, all int) []instant {
+	list := make([]instant, kills)
+	for i := range list {
+		switch k := (first + i) % 20; {
+		case k == 19 && i == kills-1:
+			list[i] = finishing
+		case k == 9 || k == 19:
+			list[i] = stopping
+		case k == 4 && all >= 100:
+			list[i] = slowly
+		}
+	}
+	return list
+}
+
+// crawlKilled runs a crawl to its end and kills it on the way at these instants,
 // looking each time at what is left of it.
-func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kills int, rng *rand.Rand) {
-	killed := 0
-	for round := 0; ; round++ {
+func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kills []instant, rng *rand.Rand) {
+	upTo := func(most time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(most))) }
+	late := 0
+	for round := range len(kills) + 1 {
+		last, when := round == len(kills), crawling
+		if !last {
+			when = kills[round]
+		}
 		// The runs that are killed get no more answers than their part of the pages, so that
 		// none of them ends the crawl, however fast it is.
-		if killed < kills {
-			web.gate(web.n / (kills + 1))
-		} else {
+		var whole <-chan struct{}
+		switch {
+		case last:
 			web.open()
+		case when == finishing:
+			whole = web.whole()
+			web.open()
+		default:
+			web.gate(web.n / (len(kills) + 1))
 		}
+		web.slowDown(when == slowly)
 		args := []string{"crawl", "-o", dir, "--resume"}
 		if _, err := os.Stat(filepath.Join(dir, "job.yaml")); err != nil {
 			args = start
@@ -391,46 +237,72 @@ func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kil
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		// A kill falls somewhere after the first page asked for; one in five
-		// falls earlier, while the crawl is set up or taken up.
-		instant := time.NewTimer(2 * time.Minute)
-		if killed < kills {
-			if rng.IntN(5) == 0 {
-				instant.Reset(time.Duration(rng.IntN(150)) * time.Millisecond)
-			} else {
-				select {
-				case <-web.heard: // left over from before
-				default:
-				}
-				select {
-				case <-web.heard:
-					instant.Reset(time.Duration(rng.IntN(60_000)) * time.Microsecond)
-				case <-instant.C:
-					t.Fatalf("round %d: no request in two minutes\n%s", round, said.String())
-				case err := <-ended:
-					ended <- err
-				}
+		web.run.Store(int64(round + 1))
+		kill := time.NewTimer(2 * time.Minute)
+		// came waits for what a kill follows, and tells whether it came before the run ended.
+		came := func(what <-chan struct{}) bool {
+			select {
+			case <-what:
+				return true
+			case err := <-ended:
+				ended <- err
+			case <-kill.C:
+				t.Fatalf("round %d: neither the request that a kill follows in two minutes, nor an end\n%s", round, said.String())
 			}
+			return false
+		}
+		switch {
+		case last:
+		case when == finishing:
+			if came(whole) {
+				kill.Reset(upTo(200 * time.Millisecond))
+			}
+		case when == crawling && rng.IntN(5) == 0:
+			kill.Reset(upTo(150 * time.Millisecond))
+		default:
+			select {
+			case <-web.heard: // left over from before
+			default:
+			}
+			if !came(web.heard) {
+				break
+			}
+			after := upTo(60 * time.Millisecond)
+			switch when {
+			case slowly:
+				after = upTo(7 * time.Second)
+			case stopping:
+				// Where a program cannot be told, as on Windows, it is only killed.
+				time.AfterFunc(after, func() { cmd.Process.Signal(os.Interrupt) })
+				after += upTo(200 * time.Millisecond)
+			}
+			kill.Reset(after)
 		}
 		select {
 		case err := <-ended:
-			if err != nil {
+			switch {
+			case when == stopping && cmd.ProcessState.ExitCode() != exitStopped, when != stopping && err != nil:
 				t.Fatalf("round %d: %v\n%s", round, err, said.String())
+			case last, when == stopping, when == finishing:
+			default:
+				t.Fatalf("the crawl ended after %d of %d kills: it needs more pages", round, len(kills))
 			}
-		case <-instant.C:
+			late++
+		case <-kill.C:
+			web.run.Store(int64(-round - 1))
 			cmd.Process.Kill()
 			<-ended
-			if killed == kills {
+			if last {
 				t.Fatalf("the crawl does not end\n%s", said.String())
 			}
-			killed++
-			checkKilled(t, dir, web)
-			continue
 		}
-		break
+		if !last {
+			web.run.Store(int64(-round - 1))
+			checkKilled(t, dir, web)
+		}
 	}
-	if killed < kills {
-		t.Fatalf("the crawl ended after %d of %d kills: it needs more pages", killed, kills)
+	if late--; late > 0 {
+		t.Logf("of %d runs that were to be killed %d had ended", len(kills), late)
 	}
 }
 
@@ -448,6 +320,9 @@ func checkKilled(t *testing.T, dir string, web *numberedWeb) int {
 	defer os.RemoveAll(copied)
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(collection.At(copied).HarvestFile()); err == nil && !bytes.HasSuffix(b, []byte("\n")) {
+		t.Fatalf("the harvest after a kill is torn: it has %d bytes", len(b))
 	}
 	return checkCopy(t, collection.At(copied), "crawl", web)
 }

@@ -17,8 +17,9 @@ import (
 
 // Exit codes of waggle that tests look for, see waggle --help.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed  = 1
+	exitUsage   = 2
+	exitStopped = 3
 )
 
 // waggle is the program, which TestMain builds.
