@@ -61,9 +61,12 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	return r.group(w, w.folds[0], w.topics[i], false, repeat)
 }
 
+// wholeJudge has a name that is none of its methods, so that it can be a part of a struct.
+type wholeJudge = judge.Judge
+
 // oddJudge is a judge but for what it says of pages.
 type oddJudge struct {
-	judge.Judge
+	wholeJudge
 	say func() (float64, error)
 }
 
