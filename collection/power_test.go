@@ -471,19 +471,17 @@ func TestPowerFailsAnywhere(t *testing.T) {
 	watch := func(c *crawl.Crawl) { c.Clock, c.Frontier = m.clock, safeFrontier{c.Frontier, d} }
 	// A run that is stopped syncs all stores: the runs behind it have something to lose.
 	for run, way := range []struct {
-		err     error  // that the run ends with
-		failing string // the file of which a sync fails
-	}{{err: errDead}, {}, {err: syscall.ENOSPC}, {syscall.EIO, "events"}, {syscall.EIO, ".warc"}, {err: errDead}, {err: errDead}, {}} {
-		o, requests := d.options(), 0
+		err      error  // that the run ends with
+		requests int    // after which it is stopped; 0 = never
+		failing  string // the file of which a sync fails then
+	}{{err: errDead}, {requests: 10}, {err: syscall.ENOSPC}, {syscall.EIO, 5, "events"}, {syscall.EIO, 5, ".warc"}, {err: errDead}, {err: errDead}, {}} {
+		o := d.options()
 		o.Archive.MaxFile = 20_000
-		if run == 1 {
-			requests = 10
-		}
-		_, err := m.crawl(t, dir, o, requests, func(c *crawl.Crawl) {
+		_, err := m.crawl(t, dir, o, way.requests, func(c *crawl.Crawl) {
 			watch(c)
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			if d.failing = way.failing; way.failing == "" && way.err != nil {
+			if d.failing = way.failing; way.err != nil && way.failing == "" {
 				c.Archive = &endingArchive{c.Archive, d, 7, way.err}
 			}
 		})

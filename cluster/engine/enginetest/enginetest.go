@@ -327,7 +327,6 @@ func conditions(t *testing.T, h Host, name string) {
 	}
 }
 
-// readers read what many write meanwhile, from several places on.
 // order holds that positions are in the order of records, whichever logs these are of.
 func order(t *testing.T, h Host, name string) {
 	e := connect(t, h, name)
@@ -346,6 +345,7 @@ func order(t *testing.T, h Host, name string) {
 	}
 }
 
+// readers read what many write meanwhile, from several places on.
 func readers(t *testing.T, h Host, name string) {
 	const logs, each = 3, 60
 	w := connect(t, h, name)
