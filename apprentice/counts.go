@@ -69,9 +69,9 @@ func (t *counts) put(id, low, high uint32) {
 	t.sum[1] += int(high)
 }
 
-// mostFeatures bounds the features of a table, which are 128 MB then. A site of words made up for each page would
-// fill any memory.
-const mostFeatures = 1 << 22
+// mostFeatures bounds the features of a table, which are 128 MB then: with one more it would grow. A site of words
+// made up for each page would fill any memory.
+const mostFeatures = 1<<22 - 1
 
 // add counts an example. A table that is full takes no feature that is new.
 func (t *counts) add(features []byte, class int) {

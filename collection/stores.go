@@ -126,7 +126,10 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 	s := &Stores{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.Close())
+			s.ahead.fail(err) // it may be of a sync: the frontier is left as it is on the disk
+			if closed := s.Close(); !errors.Is(closed, err) {
+				err = errors.Join(err, closed)
+			}
 		}
 	}()
 	if d, err := w.checkLosses(); err != nil {

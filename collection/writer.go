@@ -256,7 +256,11 @@ func (w *Writer) move(from, to string) error {
 		slices.Reverse(files)
 	}
 	for _, name := range files {
-		err := os.Rename(filepath.Join(from, filepath.Base(name)), filepath.Join(to, filepath.Base(name)))
+		there := filepath.Join(to, filepath.Base(name))
+		if to == w.dir && folder.Exists(there) {
+			continue // nothing that was moved away is there: that file was put aside by somebody else
+		}
+		err := os.Rename(filepath.Join(from, filepath.Base(name)), there)
 		if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

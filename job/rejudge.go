@@ -27,16 +27,15 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err := m.begin(); err != nil {
 		return out, err
 	}
-	var changes []event.Changed
-	if was := event.ReadHistory(m.Begun.EventLog()).Settings; was != nil {
-		changes = m.Job.Diff(was)
-	}
-	// What a crawl that goes on refuses would be made anew here, and refused afterwards.
-	if err := refuse(slices.DeleteFunc(slices.Clone(changes), func(c event.Changed) bool {
-		s, _ := Lookup(c.Setting)
-		return s.Resume != Never
-	}), m.Begun.Dir()); err != nil {
-		return out, err
+	was := event.ReadHistory(m.Begun.EventLog()).Settings
+	if was != nil { // what a crawl that goes on refuses would be made anew here, and refused afterwards
+		never := slices.DeleteFunc(m.Job.Diff(was), func(c event.Changed) bool {
+			s, _ := Lookup(c.Setting)
+			return s.Resume != Never
+		})
+		if err := refuse(never, m.Begun.Dir()); err != nil {
+			return out, err
+		}
 	}
 	if err := m.know(ctx); err != nil {
 		return out, err
@@ -51,9 +50,11 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err := m.openStores(ctx); err != nil {
 		return out, err
 	}
-	for _, change := range changes {
-		if s, _ := Lookup(change.Setting); s.Resume == Verdicts || s.Path == event.SettingThreshold {
-			c.Changes.Settings = append(c.Changes.Settings, change)
+	if was != nil { // by now the job has the threshold of its judge
+		for _, change := range m.Job.Diff(was) {
+			if s, _ := Lookup(change.Setting); s.Resume == Verdicts || s.Path == event.SettingThreshold {
+				c.Changes.Settings = append(c.Changes.Settings, change)
+			}
 		}
 	}
 	c.Frontier, c.Log, c.History = m.Frontier, m.Log, m.Begun.Visits()

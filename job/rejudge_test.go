@@ -93,5 +93,11 @@ func TestUnwantedPagesStayOut(t *testing.T) {
 		if list, err := collection.At(dir).Harvest(); err != nil || len(list) != 0 {
 			t.Errorf("the threshold changes %s, and documents are wanted again: %d pages in the harvest, %v", when, len(list), err)
 		}
+		// A judge without a threshold has its own, whatever was told before.
+		open(func(j *job.Job) { v := 1.0; j.Topic.Want, j.Judge.Threshold = "pages", &v }, true)
+		out = open(func(j *job.Job) { j.Judge.Threshold = nil }, true)
+		if list, err := collection.At(dir).Harvest(); err != nil || len(list) != out.Is || out.Is == 0 {
+			t.Errorf("the threshold changes %s, and there is none in the end: %d relevant pages, %d in the harvest, %v", when, out.Is, len(list), err)
+		}
 	}
 }

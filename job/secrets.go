@@ -149,7 +149,8 @@ func readSecrets(name, through string) (*secrets, error) {
 	if err := dec.Decode(&sites); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s, %s: not understood; what it says is not shown here, and waggle help logins has an example", name, lineOf.FindString(err.Error()))
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+	var more any
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) && (err != nil || more != nil) {
 		return nil, fmt.Errorf("%s: there is more behind a line of ---, which would not be heeded: put all sites into one document", name)
 	}
 	out := &secrets{sites: map[string]fetch.Secret{}, certificates: map[string]tls.Certificate{}}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,10 +115,14 @@ func (w *Worker) round(k *keeper) error {
 		}
 	}
 	for len(k.free) > 0 {
-		if err := w.member.Free(w.ctx, k.free[0]); err != nil {
+		n := k.free[0]
+		if err := w.member.Free(w.ctx, n); err != nil {
 			return err
 		}
 		k.free = k.free[1:]
+		w.mu.Lock() // it may have been told again to be given while it was: that is done, too
+		w.changes = slices.DeleteFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n })
+		w.mu.Unlock()
 	}
 	c, err := w.member.Tick(w.ctx)
 	w.mu.Lock()

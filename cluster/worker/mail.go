@@ -28,7 +28,7 @@ func (w *Worker) Owns(h web.Host) bool {
 	return held != nil && !held.giving
 }
 
-// MayAsk tells whether a host may be asked for something now. A worker that has not joined yet,
+// MayAsk tells whether a host may be asked for pages now. A worker that has not joined yet,
 // and holds no shard, may ask all: what it fetches then is example pages of the job. It is safe for
 // concurrent use.
 func (w *Worker) MayAsk(h web.Host) bool {

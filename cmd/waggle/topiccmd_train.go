@@ -58,7 +58,9 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		Web: c.Web, Pages: cmp.Or(c.Pages, c.Out+".pages"), Apply: c.Apply, Floor: c.Floor,
 		Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }, Progress: meter.Show,
 	})
-	if ctx.Err() != nil && err != nil {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return exit{exitStopped, errors.New("stopped; the same command goes on")}
+	} else if ctx.Err() != nil && err != nil {
 		return exit{exitStopped, err}
 	} else if err != nil {
 		return wrongJob(err)
