@@ -75,8 +75,16 @@ type decoder struct {
 	at   int
 	text string // block of the page
 	end  int    // of the text before, in it
+	told int    // bytes of all texts so far
 	bad  bool
 }
+
+// mostTold bounds the bytes of all texts of a page, in which a part of the block can stand any number of times, and
+// mostListed its headings and its texts of images. No page that was parsed has as much.
+const (
+	mostTold   = 256 << 20
+	mostListed = 1 << 17
+)
 
 func (c *Pages) decoder(at uint64) decoder {
 	if at > uint64(len(c.data)) {
@@ -163,6 +171,10 @@ func (d *decoder) str() string {
 		d.fail()
 		return ""
 	}
+	if d.told += n; d.told > mostTold {
+		d.fail()
+		return ""
+	}
 	d.end = start + n
 	return d.text[start:d.end]
 }
@@ -172,7 +184,11 @@ func (d *decoder) list() []string {
 	if n == 0 {
 		return nil
 	}
-	l := make([]string, d.fit(n-1, 1))
+	l := make([]string, d.fit(min(n-1, mostListed+1), 1))
+	if len(l) > mostListed {
+		d.fail()
+		return nil
+	}
 	for i := range l {
 		l[i] = d.str()
 	}
@@ -290,20 +306,24 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 	return p
 }
 
-// readString reads a file into a string, without a second copy of it.
-func readString(path string) (string, error) {
+// readString reads a file of at most so many bytes into a string, without a second copy of it. What is no file, or is
+// larger, is errStale: a web that somebody handed on can have anything under that name.
+func readString(path string, most int64) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return "", errStale
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
 	b.Grow(int(info.Size()))
-	if _, err := io.Copy(&b, f); err != nil {
+	if _, err := io.Copy(&b, io.LimitReader(f, info.Size())); err != nil {
 		return "", err
 	}
 	return b.String(), nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -68,7 +69,7 @@ func OpenPages(ctx context.Context, w *Web, p *parse.Parser, o PagesOptions) (*P
 	if path == "" {
 		path = filepath.Join(w.dir, pagesFile)
 	}
-	if c, err := readPages(path, id); err == nil && c.agree(w, p) {
+	if c, err := readPages(path, id, w.mostKept()); err == nil && c.agree(w, p) {
 		return c, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".pages-*")
@@ -87,13 +88,13 @@ func OpenPages(ctx context.Context, w *Web, p *parse.Parser, o PagesOptions) (*P
 	err = errors.Join(err, f.Close())
 	if err == nil && lasting {
 		if err = os.Rename(made, path); err == nil {
-			return readPages(path, id)
+			return readPages(path, id, math.MaxInt64)
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("parsed pages of %s: %w", w.dir, err), os.Remove(made))
 	}
-	c, err := readPages(made, id)
+	c, err := readPages(made, id, math.MaxInt64)
 	return c, errors.Join(err, os.Remove(made))
 }
 
@@ -109,7 +110,7 @@ func (w *Web) keptPages(p *parse.Parser) *Pages {
 	if err != nil {
 		return &Pages{}
 	}
-	c, err := readPages(filepath.Join(w.dir, pagesFile), pagesID(stamp, p))
+	c, err := readPages(filepath.Join(w.dir, pagesFile), pagesID(stamp, p), w.mostKept())
 	if err != nil || !c.agree(w, p) {
 		return &Pages{}
 	}
@@ -339,9 +340,18 @@ func writePages(ctx context.Context, w *Web, p *parse.Parser, o PagesOptions, f 
 // errStale is the error of a file that cannot be used as it is.
 var errStale = errors.New("parsed pages are stale")
 
-// readPages reads the file, if it is whole and of the given stamp.
-func readPages(path string, stamp [16]byte) (*Pages, error) {
-	data, err := readString(path)
+// mostKept bounds a file of parsed pages, in bytes, by what the WARC files have: a larger one is made anew.
+func (w *Web) mostKept() int64 {
+	most := int64(64 << 20)
+	for _, f := range w.files {
+		most += 64 * f.size
+	}
+	return most
+}
+
+// readPages reads the file of at most so many bytes, if it is whole and of the given stamp.
+func readPages(path string, stamp [16]byte, most int64) (*Pages, error) {
+	data, err := readString(path, most)
 	if err != nil {
 		return nil, err
 	}

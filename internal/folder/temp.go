@@ -2,6 +2,7 @@ package folder
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,8 +24,11 @@ func Temp(in, prefix string) (dir string, remove func() error, err error) {
 		return "", nil, err
 	}
 	lock, err := Lock(dir)
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	if err != nil { // as on a file system without locks: without the file of the lock nobody sweeps it
+		if err := os.Remove(filepath.Join(dir, "lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		return dir, func() error { return os.RemoveAll(dir) }, nil
 	}
 	// Some systems remove no file that is open.
 	return dir, func() error { return errors.Join(lock.Close(), os.RemoveAll(dir)) }, nil

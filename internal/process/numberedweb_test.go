@@ -159,7 +159,7 @@ func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case i%17 == 5:
-		http.Redirect(rw, r, fmt.Sprintf("%s/%d", w.hosts[(i+1)%4], (i+1)%w.n), http.StatusMovedPermanently)
+		http.Redirect(rw, r, fmt.Sprintf("%s/%d", w.hosts[(i+1)%w.n%4], (i+1)%w.n), http.StatusMovedPermanently)
 		return
 	case i%23 == 7:
 		http.Error(rw, "gone", http.StatusGone)

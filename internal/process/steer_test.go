@@ -101,7 +101,7 @@ func killSteered(t *testing.T, kind []string, when []instant, rng *rand.Rand) {
 			steered++
 		}
 	}
-	if kills >= 10 && 2*steered < kills { // of fewer, most may fall before the first act
+	if kills >= 10 && 4*steered < kills { // of fewer, most may fall before the first act
 		t.Errorf("of %d runs that were killed, %d were told something before", kills, steered)
 	}
 
