@@ -233,6 +233,12 @@ func TestPagesAreMadeAnew(t *testing.T) {
 			must(t, os.WriteFile(path(w), b, 0o644))
 			return p
 		}, true},
+		{"larger than any", func(t *testing.T, w *Web) *parse.Parser { must(t, os.Truncate(path(w), 1<<40)); return p }, true},
+		{"a link to what has no end", func(t *testing.T, w *Web) *parse.Parser {
+			must(t, os.Remove(path(w)))
+			must(t, os.Symlink("/dev/zero", path(w))) // of which some systems have none: then it leads nowhere
+			return p
+		}, true},
 		{"other WARC files", func(t *testing.T, w *Web) *parse.Parser {
 			must(t, os.Chtimes(w.files[0].path, time.Time{}, time.Unix(1e9, 0)))
 			return p
