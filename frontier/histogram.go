@@ -17,7 +17,6 @@ type histogram struct {
 	parts [1 << 12]*part
 	sums  [1 << 12]int // of the bins of a part
 	top   int          // the last part that counts any, or 0
-	all   int          // candidates
 }
 
 type part [1 << 8]int
@@ -32,7 +31,6 @@ func (g *histogram) add(priority float64, n int) {
 	}
 	p[at&0xff] += n
 	g.sums[at>>8] += n
-	g.all += n
 	g.top = max(g.top, int(at>>8))
 	for g.top > 0 && g.sums[g.top] == 0 {
 		g.top--
@@ -42,12 +40,9 @@ func (g *histogram) add(priority float64, n int) {
 // floor is the lower end of the bin of the n-th best candidate of two histograms, of
 // which other may be nil; −Inf where fewer wait.
 func (g *histogram) floor(n int, other *histogram) float64 {
-	top, all := g.top, g.all
+	top := g.top
 	if other != nil {
-		top, all = max(top, other.top), all+other.all
-	}
-	if all < n {
-		return math.Inf(-1)
+		top = max(top, other.top)
 	}
 	for i := top; i >= 0; i-- {
 		sum := g.sums[i]

@@ -47,9 +47,7 @@ func cut(src []byte, maxTags int) ([]byte, bool) {
 // misses one, but may suspect a page whose scripts and comments are full of
 // markup.
 func excessive(src []byte) bool {
-	tags, roots, compare, again := bytes.Count(src, []byte{'<'}), 0, 0, 0
-	// The attributes of an anchor take at most 16 times its bytes: most pages are too small for them to matter.
-	anchors := len(src) >= maxTag || 16*len(src)*tags > maxAgain
+	tags, roots, compare, again := 0, 0, 0, 0
 	spellings := map[string]bool{} // of the tags of formatting elements
 	for i := 0; ; {
 		j := bytes.IndexByte(src[i:], '<')
@@ -57,6 +55,7 @@ func excessive(src []byte) bool {
 			break
 		}
 		i += j + 1
+		tags++
 		if i == len(src) || !mayMatter[src[i]] {
 			continue
 		}
@@ -68,10 +67,8 @@ func excessive(src []byte) bool {
 		case isRoot:
 			roots++
 		case isAnchor: // of which only one is ever open
-			if anchors {
-				_, held := tagSize(src[i:])
-				again = max(again, held)
-			}
+			_, held := tagSize(src[i:])
+			again = max(again, held)
 		case isRepeatable:
 			n, held := tagSize(src[i:])
 			if n > end-i {

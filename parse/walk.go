@@ -56,7 +56,7 @@ type walker struct {
 	code         bool // there is code: pre or code
 	outside      int  // bytes of text outside forms and links; a heading or a frame counts as more than maxOutside
 
-	paths map[string]string  // what shortPath makes of tag paths, also of pages before: those of a site are alike
+	paths map[string]string  // tag paths of this page, each once
 	seen  map[string]web.URL // references of this page → addresses; zero = unusable
 }
 
@@ -110,9 +110,7 @@ func newWalker(o *Options) *walker {
 // page was much larger than most.
 func (w *walker) reset(page *web.Page) {
 	w.counter.Reset()
-	if len(w.paths) > mostPaths {
-		clear(w.paths)
-	}
+	clear(w.paths)
 	clear(w.seen)
 	clear(w.leaves)
 	clear(w.links)
@@ -476,11 +474,11 @@ func (w *walker) addLink(e *element, kind web.LinkKind, t *start, ref, name stri
 		ref = w.links[n-1].ref // an <a> comes back in every paragraph: its address is kept once
 	}
 	e.link = len(w.links)
-	end := w.path[max(0, len(w.path)-maxPath-1):] // shortPath makes the same of it
-	path, ok := w.paths[string(end)]
+	path, ok := w.paths[string(w.path)]
 	if !ok {
-		path = shortPath(string(end))
-		w.paths[string(end)] = path
+		full := string(w.path)
+		path = shortPath(full)
+		w.paths[full] = path
 	}
 	w.links = append(w.links, link{
 		Link: web.Link{
@@ -821,9 +819,6 @@ func clean(s string, n int) string {
 	}
 	return b.String()
 }
-
-// mostPaths bounds the tag paths that are kept for the pages that follow.
-const mostPaths = 4096
 
 // shortPath keeps the end of a tag path: at most maxPath bytes of whole
 // elements without control characters.

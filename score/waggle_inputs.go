@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"path"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
@@ -161,7 +159,6 @@ type pageInputs struct {
 	host                                web.Host
 	from, page                          uint64 // hashes of host and address
 	headings                            map[string]headingInputs
-	words, address                      []string // of the link that was read last: their memory
 }
 
 type headingInputs struct {
@@ -218,14 +215,12 @@ func (w *waggle) readLink(link *web.Link, x *pageInputs) linkInputs {
 	l.bare, l.query, l.hasQuery = strings.Cut(link.URL.String(), "?")
 	l.folder = folderOf(l.bare)
 	l.last = l.bare[len(l.folder):]
-	x.words = w.analyzer.AppendWords(x.words[:0], link.Anchor)
-	l.words = x.words[:min(len(x.words), mostAnchorWords)]
+	l.words = w.wordsOf(link.Anchor, mostAnchorWords)
 	l.anchor, l.inAddress = w.similarity(link.Anchor), w.similarity(l.address)
 	l.joint = min(1, l.anchor+l.inAddress)
 	h, ok := x.headings[link.Heading]
 	if !ok {
-		words := w.analyzer.Words(link.Heading)
-		h = headingInputs{w.similarity(link.Heading), words[:min(len(words), mostHeadingWords)]}
+		h = headingInputs{w.similarity(link.Heading), w.wordsOf(link.Heading, mostHeadingWords)}
 		x.headings[link.Heading] = h
 	}
 	l.heading = h
@@ -240,6 +235,12 @@ func (w *waggle) similarity(s string) float64 {
 	return unit(w.anchor(s))
 }
 
+// wordsOf are at most most words of a text.
+func (w *waggle) wordsOf(s string, most int) []string {
+	words := w.analyzer.Words(s)
+	return words[:min(len(words), most)]
+}
+
 // appendDense appends the dense inputs of link i of a page.
 func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []byte {
 	link := &p.Links[i]
@@ -250,11 +251,7 @@ func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []b
 	v[inHeading] = l.heading.similarity
 	v[inPlace] = float64(i) / float64(len(p.Links))
 	v[inBare] = indicator(strings.TrimSpace(link.Anchor) == "")
-	words := 0
-	for range strings.FieldsSeq(link.Anchor) {
-		words++
-	}
-	v[inWords] = float64(words) / 8
+	v[inWords] = float64(len(strings.Fields(link.Anchor))) / 8
 	v[inNumber] = indicator(isNumber(link.Anchor))
 	v[inHub] = indicator(isHub(link.Anchor) || isHub(l.last))
 	v[inFrame] = indicator(link.Kind != web.LinkA)
@@ -264,7 +261,7 @@ func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []b
 	v[inSegments] = float64(strings.Count(l.folder, "/")-3) / 10
 	v[inSlash] = indicator(strings.HasSuffix(l.bare, "/"))
 	v[inQuery] = indicator(l.hasQuery)
-	v[inDigits] = indicator(hasDigit(l.last))
+	v[inDigits] = indicator(strings.ContainsAny(l.last, "0123456789"))
 	for _, v := range v[1:] {
 		b = append(b, quantize(v))
 	}
@@ -288,8 +285,7 @@ func (w *waggle) hashed(link *web.Link, x *pageInputs, l *linkInputs, yield func
 	for _, s := range l.heading.words {
 		word(kindHeading, s)
 	}
-	x.address = w.analyzer.AppendWords(x.address[:0], l.address)
-	for _, s := range x.address[:min(len(x.address), mostAddressWords)] {
+	for _, s := range w.wordsOf(l.address, mostAddressWords) {
 		word(kindAddress, s)
 	}
 	plain := func(k inputKind, a, b uint64, name string) { yield(hashOf(k, a, b), k, name, "") }
@@ -344,32 +340,19 @@ func isNumber(anchor string) bool {
 	return strings.TrimSpace(anchor) != "" && strings.Trim(anchor, "0123456789 .,<>[]()«»‹›-–→←") == ""
 }
 
-// isHub tells whether a text speaks of an index or a list, in capitals or not.
+// isHub tells whether a text speaks of an index or a list.
 func isHub(s string) bool {
 	if len(s) > 80 {
 		s = s[:80]
 	}
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf { // a letter such as İ is i in lower case
-			lower := strings.ToLower(s)
-			return slices.ContainsFunc(hubWords[:], func(w string) bool { return strings.Contains(lower, w) })
-		}
-	}
-	for i := range len(s) {
-		if strings.IndexByte("ictalsob", s[i]|0x20) < 0 {
-			continue // no word begins so
-		}
-		for _, w := range &hubWords {
-			if len(s)-i >= len(w) && strings.EqualFold(s[i:i+len(w)], w) {
-				return true
-			}
+	s = strings.ToLower(s)
+	for _, w := range [...]string{"index", "content", "toc", "archive", "list", "sitemap", "categor", "overview", "browse", "all "} {
+		if strings.Contains(s, w) {
+			return true
 		}
 	}
 	return false
 }
-
-// hubWords are what isHub looks for. They are never changed.
-var hubWords = [...]string{"index", "content", "toc", "archive", "list", "sitemap", "categor", "overview", "browse", "all "}
 
 // shape is a hash of an address without what varies in it. It keeps the host, the
 // depth, the first two folders if they hold no digit, what other segments are made of,
@@ -379,7 +362,7 @@ func shape(host web.Host, folders, last, query string) uint64 {
 	n := 0
 	for segment := range strings.SplitSeq(strings.TrimSuffix(folders, "/"), "/") {
 		b = append(b, '/')
-		if n < 2 && !hasDigit(segment) {
+		if n < 2 && !strings.ContainsAny(segment, "0123456789") {
 			b = append(b, segment...)
 		} else {
 			b = append(b, segmentClass(segment))
@@ -395,7 +378,7 @@ func shape(host web.Host, folders, last, query string) uint64 {
 	b = append(b, ending...)
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		if hasDigit(name) {
+		if strings.ContainsAny(name, "0123456789") {
 			name = "#"
 		}
 		b = append(append(b, '&'), name...)
@@ -405,38 +388,17 @@ func shape(host web.Host, folders, last, query string) uint64 {
 
 // segmentClass tells what a segment is made of.
 func segmentClass(s string) byte {
-	var digits, marks, others bool
-	for i := range len(s) {
-		switch c := s[i]; {
-		case '0' <= c && c <= '9':
-			digits = true
-		case c == '-' || c == '_':
-			marks, others = true, true
-		default:
-			others = true
-		}
-	}
 	switch {
 	case s == "":
 		return '0'
-	case !others:
+	case strings.Trim(s, "0123456789") == "":
 		return '9'
-	case digits:
+	case strings.ContainsAny(s, "0123456789"):
 		return 'm'
-	case marks:
+	case strings.ContainsAny(s, "-_"):
 		return '-'
 	}
 	return 'a'
-}
-
-// hasDigit tells whether a text holds one of 0 to 9.
-func hasDigit(s string) bool {
-	for i := range len(s) {
-		if '0' <= s[i] && s[i] <= '9' {
-			return true
-		}
-	}
-	return false
 }
 
 // read fills x from the features of a link and the path to it; false for a seed,

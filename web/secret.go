@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -17,19 +18,9 @@ func IsConcealed(text string) bool { return strings.Contains(text, Concealed) }
 // WithoutConcealed leaves the links of a page out that repeated what lets the user in, before that was concealed
 // in the document, and counts them in Telling.
 func (p *Page) WithoutConcealed() {
-	kept := 0
-	for i := range p.Links {
-		if l := &p.Links[i]; IsConcealed(l.URL.String()) {
-			p.Telling++
-			continue
-		}
-		if kept < i {
-			p.Links[kept] = p.Links[i]
-		}
-		kept++
-	}
-	clear(p.Links[kept:])
-	p.Links = p.Links[:kept]
+	all := len(p.Links)
+	p.Links = slices.DeleteFunc(p.Links, func(l Link) bool { return IsConcealed(l.URL.String()) })
+	p.Telling += all - len(p.Links)
 }
 
 // WithoutTelling is a page made of the response without the links that repeat what lets the user in, which it

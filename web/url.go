@@ -379,23 +379,14 @@ func appendQuery(b []byte, query string) []byte {
 // appendEscaped appends part of a path or a query in canonical escaping.
 func appendEscaped(b []byte, s string, query bool) []byte {
 	const upper = "0123456789ABCDEF"
-	bare := &bareInPath
-	if query {
-		bare = &bareInQuery
-	}
-	for i := 0; i < len(s); {
-		from := i
-		for i < len(s) && bare[s[i]] {
-			i++
-		}
-		b = append(b, s[from:i]...)
-		if i == len(s) {
-			break
-		}
+	for i := 0; i < len(s); i++ {
 		c := s[i]
-		i++
-		if c == '%' && i+1 < len(s) {
-			if hi, lo := unhex(s[i]), unhex(s[i+1]); hi|lo < 16 {
+		if isUnreserved(c) || isReserved(c, query) {
+			b = append(b, c)
+			continue
+		}
+		if c == '%' && i+2 < len(s) {
+			if hi, lo := unhex(s[i+1]), unhex(s[i+2]); hi|lo < 16 {
 				c = hi<<4 | lo
 				i += 2
 				if isUnreserved(c) {
@@ -407,16 +398,6 @@ func appendEscaped(b []byte, s string, query bool) []byte {
 		b = append(b, '%', upper[c>>4], upper[c&15])
 	}
 	return b
-}
-
-// bareInPath and bareInQuery tell of each byte whether it stands as it is. They are never changed.
-var bareInPath, bareInQuery = bareBytes(false), bareBytes(true)
-
-func bareBytes(query bool) (bare [256]bool) {
-	for c := range bare {
-		bare[c] = isUnreserved(byte(c)) || isReserved(byte(c), query)
-	}
-	return bare
 }
 
 func appendLower(b []byte, s string) []byte {
