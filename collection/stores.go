@@ -23,7 +23,7 @@ type Stores struct {
 	Frontier *frontier.Frontier
 	Archive  *store.Archive
 	Log      *event.Log
-	ahead    syncedAhead
+	ahead    syncOrder
 }
 
 // StoreOptions say how stores are opened.
@@ -321,22 +321,21 @@ func (s *Stores) Close() error {
 	if err != nil {
 		s.ahead.fail(err)
 	}
-	if closed := s.Frontier.Close(); !errors.Is(closed, err) {
-		err = errors.Join(err, closed)
-	} else {
-		err = closed
+	closed := s.Frontier.Close()
+	if errors.Is(closed, err) { // it says so, too
+		return closed
 	}
-	return err
+	return errors.Join(err, closed)
 }
 
-// syncedAhead syncs what the frontier speaks of before the frontier. After a sync that failed none does: the
+// syncOrder syncs what the frontier speaks of before the frontier. After a sync that failed none does: the
 // system may have dropped what was to be written, and call the next one of the same file a success.
-type syncedAhead struct {
+type syncOrder struct {
 	mu  sync.Mutex
 	err error
 }
 
-func (a *syncedAhead) sync(do func() error) error {
+func (a *syncOrder) sync(do func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err == nil {
@@ -346,7 +345,7 @@ func (a *syncedAhead) sync(do func() error) error {
 }
 
 // fail says that a sync failed elsewhere.
-func (a *syncedAhead) fail(err error) { _ = a.sync(func() error { return err }) }
+func (a *syncOrder) fail(err error) { _ = a.sync(func() error { return err }) }
 
 // ScorerState is what the scorer knew at the crawl's last turn, as its State
 // gave it; nil if it never gave any. The crawl should not run.

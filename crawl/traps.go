@@ -130,8 +130,7 @@ func (t *traps) count(host web.Host, f shapeFate, by int) {
 	}
 }
 
-// fate is the worst that is known of the shapes of an address. Most hosts have none: making the shapes of
-// each link would be some 5 % of a crawl of small pages.
+// fate is the worst that is known of the shapes of an address. Most hosts have none, and their shapes are not made.
 func (t *traps) fate(u web.URL) (worst shapeFate) {
 	if t.watched[u.Host()] == 0 {
 		return shapeMet

@@ -190,13 +190,13 @@ func (c *command) Close() error {
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	lines chan said // that it wrote; closed at the end of its output
-	more  bool      // another line came with the last answer
+	lines chan outputLine // that it wrote; closed at the end of its output
+	more  bool            // another line came with the last answer
 	err   *tail
 }
 
-// said is a line of a process, or why there is none.
-type said struct {
+// outputLine is a line of a process, or why there is none.
+type outputLine struct {
 	line []byte
 	more bool // something came with it
 	err  error
@@ -207,7 +207,7 @@ func (c *command) start() (*process, error) {
 		return nil, errors.New("it ended too often and is not started again")
 	}
 	c.starts--
-	p := &process{cmd: exec.Command(c.argv[0], c.argv[1:]...), lines: make(chan said, 1), err: &tail{}}
+	p := &process{cmd: exec.Command(c.argv[0], c.argv[1:]...), lines: make(chan outputLine, 1), err: &tail{}}
 	p.cmd.Stderr = p.err
 	p.cmd.WaitDelay = time.Second // for children of it that keep the pipes open
 	var err error
@@ -233,7 +233,7 @@ func (p *process) read(out *bufio.Reader) {
 		if err != nil && !errors.Is(err, errLong) {
 			return
 		}
-		p.lines <- said{line, out.Buffered() > 0, err}
+		p.lines <- outputLine{line, out.Buffered() > 0, err}
 		if err != nil {
 			return
 		}
@@ -261,10 +261,10 @@ func (p *process) unasked() error {
 // exchange sends a line and returns the answer's. After an error the process
 // has ended.
 func (p *process) exchange(ctx context.Context, line []byte) ([]byte, error) {
-	done := make(chan said, 1)
+	done := make(chan outputLine, 1)
 	go func() {
 		if _, err := p.in.Write(append(line, '\n')); err != nil {
-			done <- said{err: err}
+			done <- outputLine{err: err}
 			return
 		}
 		r, ok := <-p.lines

@@ -121,7 +121,7 @@ func (w *Worker) round(k *keeper) error {
 		}
 		k.free = k.free[1:]
 		w.mu.Lock() // it may have been told again to be given while it was: that is done, too
-		w.changes = slices.DeleteFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n })
+		w.changes = slices.DeleteFunc(w.changes, func(c change) bool { return c.gives(n) })
 		w.mu.Unlock()
 	}
 	c, err := w.member.Tick(w.ctx)

@@ -274,10 +274,13 @@ func (w *Worker) giveStale() {
 	}
 }
 
+// gives tells whether a change gives a shard.
+func (c change) gives(n int) bool { return c.takeover == nil && c.give == n }
+
 // toGive has a shard be given, once, and tells whether that is new. A second change would wait for the shard to be
 // held again. w.mu is held.
 func (w *Worker) toGive(n int) bool {
-	if slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n }) {
+	if slices.ContainsFunc(w.changes, func(c change) bool { return c.gives(n) }) {
 		return false
 	}
 	w.changes = append(w.changes, change{give: n})

@@ -327,6 +327,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	if readerLeft(err, std.out) {
 		return exitDone
 	}
+	// What Ctrl-C cut short has not failed.
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && exitCodeOf(err) != exitStopped {
 		err = exit{exitStopped, errors.New("stopped")}
 	}
