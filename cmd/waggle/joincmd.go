@@ -114,7 +114,8 @@ func checkEngineDir(dir string) error {
 	}
 	for _, e := range entries {
 		// What an engine leaves that ended before it stored anything, and what a volume has that is empty.
-		if !slices.Contains([]string{"lock", "token", "address", "lost+found"}, e.Name()) {
+		known := slices.Contains([]string{"lock", "token", "address", "lost+found"}, e.Name())
+		if !known && !(e.Name() == "store" && jetstream.Starting(dir)) {
 			return fmt.Errorf("%s holds other files (%s), and no engine: %s", dir, e.Name(), remedy)
 		}
 	}

@@ -79,7 +79,7 @@ func TestFolderOfEngine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{
 		"crawl/job.yaml", "crawl/lock", "crawl/events.jsonl", "source/index.html", "other/lock", "other/notes.txt", "code/store/store.go",
-		"engine/store/jetstream/x", "engine/token", "engine/lock", "engine/notes.txt", "begun/lock", "begun/token", "volume/lost+found/x", "file",
+		"engine/store/jetstream/x", "engine/token", "engine/lock", "engine/notes.txt", "begun/lock", "begun/token", "volume/lost+found/x", "file", "starting/lock",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -88,11 +88,13 @@ func TestFolderOfEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir("empty", 0o700); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"empty", "starting/store"} {
+		if err := os.MkdirAll(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for dir, want := range map[string]string{
-		"absent": "", "empty": "", "engine": "", "begun": "", "volume": "",
+		"absent": "", "empty": "", "engine": "", "begun": "", "volume": "", "starting": "",
 		"crawl":  "crawl holds a crawl, and no engine: name a folder ",
 		"source": "source holds other files (index.html), and no engine: name a folder ",
 		"other":  "other holds other files (notes.txt), and no engine: name a folder ",

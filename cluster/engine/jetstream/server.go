@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,6 +138,13 @@ func Stored(dir string) bool {
 		}
 	}
 	return false
+}
+
+// Starting tells whether a folder is that of a server which has made its store and may have nothing in it yet: it is
+// starting in another process, or was killed while it started.
+func Starting(dir string) bool {
+	entries, err := os.ReadDir(filepath.Join(dir, "store"))
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != "jetstream" || !e.IsDir() })
 }
 
 // tokenIn is the token of a server, made when it is first asked for.
