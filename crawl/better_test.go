@@ -88,6 +88,24 @@ func TestWaitForBetter(t *testing.T) {
 				return answer(at, u)
 			}
 		}, 59, 59, 120, 150, event.BudgetSpent},
+		{"the good host answers after four seconds, and all others at once: not for as long", func(v *virtualCrawl) {
+			answer := v.answer
+			v.answer = func(at time.Time, u web.URL) (pageOf, time.Duration) {
+				p, took := answer(at, u)
+				switch {
+				case u.Host() == "good.example":
+					took = 4 * time.Second
+				case strings.HasPrefix(string(u.Host()), "poor"):
+					var host, page int
+					if _, err := fmt.Sscanf(u.String(), "http://poor%d.example/%d", &host, &page); err == nil { // else robots.txt
+						p.links = []string{fmt.Sprintf("poor%d.example/%d 0.1", host, page+400)}
+					}
+					took = time.Millisecond
+				}
+				return p, took
+			}
+			v.policy.Delay, v.policy.Pages, v.policy.MaxDepth = 10*time.Millisecond, 2000, 1000
+		}, 1, 20, 5, 60, event.BudgetSpent},
 		{"more pages than good links", func(v *virtualCrawl) { v.policy.Pages = 500 }, 390, 410, 400, 450, event.BudgetSpent},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 		}
 	default:
 		if d.held = false; held {
-			d.betterCame = now // no link could bring a page meanwhile
+			d.betterUntil = now.Add(d.step.policy.WaitForBetter) // no link could bring a page meanwhile
 		}
 		if out, err = d.leaseLinks(ctx, now, n); err != nil {
 			return nil, err
@@ -95,8 +95,8 @@ func (d *driver) leaseLinks(ctx context.Context, now time.Time, n int) (out []we
 	return out, nil
 }
 
-// leaseBest leases links that are among the best, by Step.among. Where none of those has
-// brought a page for Policy.WaitForBetter, or none will be due, it leases any.
+// leaseBest leases links that are among the best, by Step.among. Where those have brought too few
+// pages, see noteBetter, or none will be due, it leases any.
 func (d *driver) leaseBest(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	among := d.step.among(d.inFlight + d.others.InFlight)
 	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
@@ -110,13 +110,28 @@ func (d *driver) leaseBest(ctx context.Context, now time.Time, n int, rescore fu
 		return out, nil
 	}
 	_, due := d.Frontier.NextDue()
-	if now.Sub(d.betterCame) < d.step.policy.WaitForBetter && (due || d.inFlight+len(out)+len(d.others.Waiting) > 0) {
+	if now.Before(d.betterUntil) && (due || d.inFlight+len(out)+len(d.others.Waiting) > 0) {
 		d.waits = true
 		return out, nil
 	}
 	more, err := d.Frontier.Lease(ctx, now, n-len(out), 0, rescore)
 	return append(out, more...), err
 }
+
+// noteBetter notes that better links brought pages. Each is a reason to wait for more: for as long as
+// the crawl takes for worthOfBetter pages in the mean (those of other workers included), and for all of them
+// Policy.WaitForBetter from now at most. So a few good links of slow hosts do not hold up a crawl that is fast without them.
+func (d *driver) noteBetter(now time.Time, pages int) {
+	most := now.Add(d.step.policy.WaitForBetter)
+	mean := d.step.count.Spent / time.Duration(max(1, d.step.count.Pages+d.others.Pages))
+	d.betterUntil = later(d.betterUntil, now).Add(time.Duration(pages) * worthOfBetter * mean)
+	if d.betterUntil.After(most) {
+		d.betterUntil = most
+	}
+}
+
+// worthOfBetter is for how many pages' time one of a better link is waited for.
+const worthOfBetter = 32
 
 // prepareLeases makes leases ready to be given out, but for links of a trap: it returns the
 // turn that drops those, nil if there are none. others is as for prepareLease.
@@ -153,7 +168,7 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if d.better[a.Lease.URL] {
 		delete(d.better, a.Lease.URL)
 		if a.Page != nil {
-			d.betterCame = now
+			d.noteBetter(now, 1)
 			d.betterPages++
 		}
 	}
@@ -266,8 +281,8 @@ func (d *driver) nextDue() (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	at, ok = d.Frontier.NextDue()
-	if by := d.betterCame.Add(d.step.policy.WaitForBetter); d.waits && (!ok || by.Before(at)) {
-		return by, true
+	if d.waits && (!ok || d.betterUntil.Before(at)) {
+		return d.betterUntil, true
 	}
 	return at, ok
 }

@@ -418,7 +418,7 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	}
 	if sum, version := d.Peers.Others(); version != d.othersVersion {
 		if d.othersVersion = version; sum.Better > d.others.Better {
-			d.betterCame = now
+			d.noteBetter(now, sum.Better-d.others.Better)
 		}
 		d.others, d.step.sharing.pages = sum, sum.Pages
 		d.ranking.Elsewhere(sum.Waiting, sum.Held)

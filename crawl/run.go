@@ -139,18 +139,18 @@ type driver struct {
 	ticked   time.Time
 	synced   time.Time
 	// Of links that wait for better ones, see leaseBest: whether there are any that could be
-	// fetched, which of those on their way are the better ones, and when one of these
-	// brought a page last.
-	waits      bool
-	better     map[web.URL]bool
-	betterCame time.Time
-	held       bool             // no link was given at the last turn: the crawl is paused, or the network down
-	outage     bool             // the time spent is without that of the outage
-	still      time.Duration    // for which the crawl stood still, see countTime
-	stuck      time.Time        // since when nothing happens, see checkHang
-	rounds     int              // since then
-	entered    int              // of step.moved: those whose pages of Again.Due are in the frontier
-	dueOf      map[string][]int // places in Again.Due, by Scope.home, of those not in it yet; nil before the first move
+	// fetched, which of those on their way are the better ones, and until when they wait,
+	// unless one of these brings a page.
+	waits       bool
+	better      map[web.URL]bool
+	betterUntil time.Time
+	held        bool             // no link was given at the last turn: the crawl is paused, or the network down
+	outage      bool             // the time spent is without that of the outage
+	still       time.Duration    // for which the crawl stood still, see countTime
+	stuck       time.Time        // since when nothing happens, see checkHang
+	rounds      int              // since then
+	entered     int              // of step.moved: those whose pages of Again.Due are in the frontier
+	dueOf       map[string][]int // places in Again.Due, by Scope.home, of those not in it yet; nil before the first move
 	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
 	wording  atomic.Int64 // how often the keywords changed, and one
@@ -253,7 +253,8 @@ func (d *driver) awaitWrites() { _, _ = d.Frontier.Unwritten(0) }
 // start sets the time and opens the crawl.
 func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
-	d.ticked, d.synced, d.betterCame, d.reported = d.last, d.last, d.last, d.last
+	d.ticked, d.synced, d.reported = d.last, d.last, d.last
+	d.betterUntil = d.last.Add(d.Policy.WaitForBetter)
 	d.Frontier.Share(d.Workers, d.Policy.Delay)
 	if err := d.join(); err != nil {
 		return err
