@@ -40,6 +40,9 @@ func TestIgnoredSignals(t *testing.T) {
 			}
 			crawl <- p
 		}
+		if len(send) > 0 && send[0] == syscall.SIGTERM {
+			<-r.Context().Done() // the crawl would be over before it hears the signal
+		}
 	}))
 	defer site.Close()
 	self, err := os.Executable()
