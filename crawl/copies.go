@@ -45,8 +45,11 @@ func (s *Step) readError() error {
 	return nil
 }
 
-// forget gives back the files of what is known of pages, which nobody needs any more.
+// forget gives back the files and the memory of what is known of pages, which nobody needs any more.
 func (s *Step) forget() {
+	if s.near != nil {
+		s.near.Close()
+	}
 	_ = s.bodies.Close()
 	if s.notes != nil {
 		_ = s.notes.Close()

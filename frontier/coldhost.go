@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/offheap"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -73,7 +74,7 @@ func (c *cold) hash(s string) uint64 { return maphash.String(c.seed, s) }
 // add makes the record of a new host, the next by its id, and returns it.
 func (c *cold) add(id uint32, name web.Host, domain string) *coldHost {
 	if int(id/chunkHosts) == len(c.chunks) {
-		c.chunks = append(c.chunks, newPages[coldHost](chunkHosts))
+		c.chunks = append(c.chunks, offheap.Make[coldHost](chunkHosts))
 	}
 	h := c.host(id)
 	*h = coldHost{name: c.hash(string(name)), domain: c.hash(domain)}
@@ -104,10 +105,10 @@ func (c *cold) chain(domain uint64) func(yield func(id uint32) bool) {
 
 func (c *cold) free() {
 	for _, chunk := range c.chunks {
-		freePages(chunk)
+		offheap.Free(chunk)
 	}
-	freePages(c.names.slots)
-	freePages(c.domains.slots)
+	offheap.Free(c.names.slots)
+	offheap.Free(c.domains.slots)
 	*c = cold{}
 }
 
@@ -170,13 +171,13 @@ func (x *hostIndex) find(hash uint64, is func(id uint32) bool) (id uint32, ok bo
 func (x *hostIndex) add(id uint32, hash uint64, hashOf func(id uint32) uint64) {
 	if 4*(x.n+1) > 3*len(x.slots) {
 		old := x.slots
-		x.slots = newPages[uint32](max(2*len(old), 1024))
+		x.slots = offheap.Make[uint32](max(2*len(old), 1024))
 		for _, slot := range old {
 			if slot != 0 {
 				x.put(slot-1, hashOf(slot-1))
 			}
 		}
-		freePages(old)
+		offheap.Free(old)
 	}
 	x.n++
 	x.put(id, hash)

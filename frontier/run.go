@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/waggle-crawler/waggle/internal/bloom"
+	"github.com/waggle-crawler/waggle/internal/offheap"
 )
 
 // A run is a file of the seen-set: marks sorted by hash, one for an address, written once.
@@ -103,7 +104,7 @@ func (r *run) blockOf(hash uint64) int {
 
 // close lets go of a run's file and memory.
 func (r *run) close() error {
-	freePages(r.filter)
+	offheap.Free(r.filter)
 	return r.file.Close()
 }
 
@@ -177,7 +178,7 @@ func (w *runWriter) finish() (*run, error) {
 		w.run.file, err = w.fs.Open(w.run.name, vfs.RandomReadsOption)
 	}
 	if err != nil {
-		freePages(w.run.filter)
+		offheap.Free(w.run.filter)
 		return nil, fmt.Errorf("writing %s: %w", w.run.name, errors.Join(err, w.fs.Remove(w.run.name)))
 	}
 	return w.run, nil
@@ -185,7 +186,7 @@ func (w *runWriter) finish() (*run, error) {
 
 // abandon gives up a run that is being written.
 func (w *runWriter) abandon() error {
-	freePages(w.run.filter)
+	offheap.Free(w.run.filter)
 	return errors.Join(w.file.Close(), w.fs.Remove(w.run.name))
 }
 
@@ -214,7 +215,7 @@ func (r *run) reader(index bool) (*runReader, error) {
 		return nil, err
 	}
 	if index {
-		freePages(r.filter)
+		offheap.Free(r.filter)
 		r.filter, r.firsts = newFilter(r.records), nil
 	}
 	return &runReader{
@@ -299,5 +300,5 @@ func mergeRecords(from []source, do func(r record) error) error {
 	return nil
 }
 
-// newFilter makes an empty filter for so many addresses; freePages gives it back.
-func newFilter(n int64) bloom.Filter { return newPages[uint64](bloom.Words(n)) }
+// newFilter makes an empty filter for so many addresses, outside the heap.
+func newFilter(n int64) bloom.Filter { return offheap.Make[uint64](bloom.Words(n)) }

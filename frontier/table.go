@@ -7,6 +7,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/internal/offheap"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -163,19 +164,19 @@ func (t *table) putAll(records []record) {
 
 func (s *shard) grow() {
 	old := s.slots
-	s.slots = newPages[slot](len(old) + len(old)/4 + 8)
+	s.slots = offheap.Make[slot](len(old) + len(old)/4 + 8)
 	for i := range old {
 		if old[i].hash != 0 {
 			*s.find(old[i].hash) = old[i]
 		}
 	}
-	freePages(old)
+	offheap.Free(old)
 }
 
 // free gives back the table's memory; the table must not be used any more.
 func (t *table) free() {
 	for i := range t.shards {
-		freePages(t.shards[i].slots)
+		offheap.Free(t.shards[i].slots)
 	}
 	t.shards = nil
 }

@@ -77,6 +77,7 @@ func (w *window) remove(k key) {
 	if t := w.tail; t != nil {
 		if i := search(t.keys, k); i < len(t.keys) && t.keys[i] == k {
 			t.keys = slices.Delete(t.keys, i, i+1)
+			t.tighten()
 			if len(t.keys) == 0 {
 				t.high = k
 			}
@@ -88,4 +89,14 @@ func (w *window) remove(k key) {
 func (t *tail) prepend(read []key) {
 	slices.Reverse(read)
 	t.keys = append(read, t.keys...)
+	t.tighten()
+}
+
+// tighten gives back memory of keys that are gone. A queue that is full has the tails of all hosts
+// in memory, most of which have few keys: with the room of their longest times they took 60 MB of a
+// crawl of 80,000 hosts.
+func (t *tail) tighten() {
+	if cap(t.keys) > 2*len(t.keys)+8 {
+		t.keys = slices.Clone(t.keys)
+	}
 }

@@ -6,7 +6,7 @@
 // Index.Add. So a group of near-copies is around the page of it that came first, and does not
 // drift from it. What is kept is small, lies where its owner says (a crawl keeps it in its
 // frontier), and is read one page at a time. Beside it an index that was told what is
-// stored has four to ten bytes a page in memory, and up to twice that for a time, by which it asks for
+// stored has two to six bytes a page in memory, and up to twice that for a time, by which it asks for
 // little in vain; others ask for each page.
 package nearcopy
 
@@ -15,6 +15,8 @@ import (
 	"iter"
 	"math"
 
+	"github.com/waggle-crawler/waggle/internal/bloom"
+	"github.com/waggle-crawler/waggle/internal/offheap"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -72,11 +74,22 @@ func NewIndex(get func(name string) ([]byte, error), put func(name string, value
 }
 
 // StoredNothing tells that nothing is stored yet. It is called before any page.
-func (x *Index) StoredNothing() { x.stored = new(filter) }
+func (x *Index) StoredNothing() {
+	x.Close()
+	x.stored = new(filter)
+}
+
+// Close gives back the memory of what was told to be stored. The index can still be used.
+func (x *Index) Close() {
+	if x.stored != nil {
+		x.stored.free()
+		x.stored = nil
+	}
+}
 
 // Stored tells all names under which something is stored, in place of StoredNothing.
 func (x *Index) Stored(names iter.Seq2[string, error]) error {
-	x.stored = new(filter)
+	x.StoredNothing()
 	for name, err := range names {
 		if err != nil {
 			return err
@@ -88,51 +101,47 @@ func (x *Index) Stored(names iter.Seq2[string, error]) error {
 	return nil
 }
 
-// filter is a set of hashes, which may hold more than was added. Its parts are Bloom filters whose
-// bits of a hash lie in one word, with 16 bits for a hash: the first of half a million hashes and
-// one megabyte, each of the others twice as large as the one before. A part holds one in two hundred
-// of the others, and never misses one that was added. Source: Putze, Sanders, Singler, Cache-,
-// hash-, and space-efficient Bloom filters (2009), section 3.
+// filter is a set of hashes, which may hold more than was added: one in a hundred of the others for
+// each of its parts, and never less. The first part is for half a million hashes, each of the others for twice
+// as many as the one before.
 //
 // One part for all of a crawl is full after a million pages: then each page is looked for in the
 // store, twice.
 type filter struct {
-	parts [][]uint64
-	n     int // hashes in the last part
+	parts []bloom.Filter
+	n     int64 // hashes in the last part
 }
 
-const (
-	firstPart  = 1 << 17 // words
-	wordHashes = 4
-)
-
-// place is the word of a hash in a part, and its four bits there.
-func place(part []uint64, hash uint64) (word *uint64, bits uint64) {
-	hash = mix(hash)
-	return &part[hash%uint64(len(part))], 1<<(hash>>58) | 1<<(hash>>52&63) | 1<<(hash>>46&63) | 1<<(hash>>40&63)
-}
+const firstPart = 1 << 19 // hashes
 
 func (f *filter) add(hash uint64) {
 	if f.has(hash) {
 		return
 	}
 	last := len(f.parts) - 1
-	if last < 0 || f.n == wordHashes*len(f.parts[last]) {
+	if last < 0 || f.n == firstPart<<last {
 		last++
-		f.parts, f.n = append(f.parts, make([]uint64, firstPart<<last)), 0
+		f.parts, f.n = append(f.parts, offheap.Make[uint64](bloom.Words(firstPart<<last))), 0
 	}
 	f.n++
-	word, bits := place(f.parts[last], hash)
-	*word |= bits
+	f.parts[last].Add(mix(hash))
 }
 
 func (f *filter) has(hash uint64) bool {
+	hash = mix(hash)
 	for _, p := range f.parts {
-		if word, bits := place(p, hash); *word&bits == bits {
+		if p.Has(hash) {
 			return true
 		}
 	}
 	return false
+}
+
+func (f *filter) free() {
+	for _, p := range f.parts {
+		offheap.Free(p)
+	}
+	f.parts = nil
 }
 
 // Match is the page that another is a near-copy of.

@@ -271,7 +271,7 @@ func TestFilter(t *testing.T) {
 			others++
 		}
 	}
-	if t.Logf("%d of %d others", others, n); others > n/60 {
+	if t.Logf("%d of %d others", others, n); others > n/30 {
 		t.Errorf("it has %d of %d others", others, n)
 	}
 }

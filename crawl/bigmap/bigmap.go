@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/internal/bloom"
+	"github.com/waggle-crawler/waggle/internal/offheap"
 )
 
 // File is what a run is written to, once, from its beginning to its end, and then read from. It
@@ -115,23 +116,24 @@ func (m *Map) spill() error {
 	}
 	r, err := write(f, n, newestFirst)
 	if err != nil {
+		offheap.Free(r.filter)
 		if unread := (*readError)(nil); errors.As(err, &unread) && m.err == nil {
 			m.err = unread // what that run has may be lost
 		}
 		return errors.Join(err, f.Close())
 	}
 	for _, old := range m.runs[kept:] {
-		_ = old.file.Close() // nobody needs it any more
+		_ = old.close() // nobody needs it any more
 	}
 	m.runs = slices.Replace(m.runs, kept, len(m.runs), r)
 	return nil
 }
 
-// Close gives back the files.
+// Close gives back the files and the memory. The map is empty then.
 func (m *Map) Close() error {
 	var errs []error
 	for _, r := range m.runs {
-		errs = append(errs, r.file.Close())
+		errs = append(errs, r.close())
 	}
 	m.runs, m.recent = nil, nil
 	return errors.Join(errs...)
@@ -144,6 +146,12 @@ type run struct {
 	firsts []uint64 // of each block its first hash
 	filter bloom.Filter
 	block  []byte
+}
+
+func (r *run) close() error {
+	offheap.Free(r.filter)
+	r.filter = nil
+	return r.file.Close()
 }
 
 const (
@@ -238,7 +246,7 @@ func (s *reader) next() (hash, value uint64, ok bool, err error) {
 }
 
 // write merges sources, which have n pairs at most, into a run. Where two have one hash the
-// earlier source is right.
+// earlier source is right. After an error the caller frees what the run has all the same.
 func write(f File, n int, from []source) (*run, error) {
 	type head struct {
 		hash, value uint64
@@ -252,12 +260,12 @@ func write(f File, n int, from []source) (*run, error) {
 		}
 		return nil
 	}
+	r := &run{file: f, filter: offheap.Make[uint64](bloom.Words(int64(n))), block: make([]byte, blockSize*pairSize)}
 	for i := range from {
 		if err := advance(i); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
-	r := &run{file: f, filter: make(bloom.Filter, bloom.Words(int64(n))), block: make([]byte, blockSize*pairSize)}
 	piece := make([]byte, 0, pieceSize)
 	for {
 		least := -1
@@ -280,14 +288,14 @@ func write(f File, n int, from []source) (*run, error) {
 		piece = binary.BigEndian.AppendUint64(piece, heads[least].value)
 		if len(piece) == cap(piece) {
 			if _, err := f.Write(piece); err != nil {
-				return nil, err
+				return r, err
 			}
 			piece = piece[:0]
 		}
 		for i := range heads {
 			if heads[i].ok && heads[i].hash == hash {
 				if err := advance(i); err != nil {
-					return nil, err
+					return r, err
 				}
 			}
 		}

@@ -1,16 +1,14 @@
 //go:build unix
 
-package frontier
+package offheap
 
 import (
 	"syscall"
 	"unsafe"
 )
 
-// newPages makes n zero values, which hold no pointers. Many are pages of their own, outside the
-// collected heap: what a frontier holds of addresses and hosts is most of its memory, and
-// the collector lets a heap grow to twice what it holds.
-func newPages[T any](n int) []T {
+// Make makes n zero values of a type without pointers. The caller gives them to Free, once.
+func Make[T any](n int) []T {
 	size := n * int(unsafe.Sizeof(*new(T)))
 	if size < mapFrom {
 		return make([]T, n)
@@ -22,8 +20,8 @@ func newPages[T any](n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pages))), n)
 }
 
-// freePages gives back what newPages made.
-func freePages[T any](s []T) {
+// Free gives back the memory of what Make made. Nobody may use it any more.
+func Free[T any](s []T) {
 	size := len(s) * int(unsafe.Sizeof(*new(T)))
 	if size < mapFrom {
 		return
@@ -33,5 +31,5 @@ func freePages[T any](s []T) {
 	_ = syscall.Munmap(pages)
 }
 
-// mapFrom is the least size in bytes that gets pages of its own.
+// mapFrom is the least size in bytes that gets memory outside the heap.
 const mapFrom = 64 << 10
