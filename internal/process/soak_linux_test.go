@@ -130,6 +130,8 @@ func soak(b *testing.B, pages int, limit time.Duration, file string) ([]soakSamp
 	}
 	j := job.Recorded(w.Topic(0), false, pages)
 	j.Fetch.Through, j.Fetch.Render = strings.TrimSpace(line), "never"
+	// The made-up words of the examples look like those of another language: each page would be asked which it is.
+	j.Topic.Language = []string{"en"}
 	for i, u := range j.Seeds {
 		j.Seeds[i] = strings.Replace(u, oneSite, ownSites, 1)
 	}
