@@ -50,9 +50,11 @@ type powerDisk struct {
 	// lost: the syncs of this run that follow have nothing to write, and succeed. What the machine then does with what
 	// it has in memory is not known to anybody; here the syncs of the next run write it.
 	failing string
-	syncs   int
-	safe    int64 // bytes of the log at the last sync of the crawl
-	cut     func(syncs int)
+	// tears is how many writes of the log are done before that sync, the last of them in half; 0 = none.
+	tears int
+	syncs int
+	safe  int64 // bytes of the log at the last sync of the crawl
+	cut   func(syncs int)
 }
 
 // powerFile is a file: what was synced of it, and what was done to it since.
@@ -196,7 +198,7 @@ func (o onDisk) sync() error {
 		return err
 	}
 	f := o.file()
-	if o.d.failing != "" && strings.Contains(filepath.Base(o.path), o.d.failing) {
+	if o.d.failing != "" && o.d.tears == 0 && strings.Contains(filepath.Base(o.path), o.d.failing) {
 		f.pending, f.lost, o.d.failing = nil, append(f.lost, f.pending...), ""
 		return syscall.EIO
 	}
@@ -255,11 +257,26 @@ func (l *powerLog) Write(b []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	b, fault := l.torn(b)
 	err = l.on.change(pendingWrite{at: info.Size(), b: b}, func() (err error) {
 		n, err = l.File.Write(b)
 		return err
 	})
-	return n, err
+	return n, errors.Join(err, fault)
+}
+
+// torn is what is done of a write, with its error.
+func (l *powerLog) torn(b []byte) ([]byte, error) {
+	d := l.on.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tears == 0 {
+		return b, nil
+	}
+	if d.tears--; d.tears > 0 {
+		return b, nil
+	}
+	return b[:len(b)/2], syscall.EIO
 }
 
 func (l *powerLog) Truncate(n int64) error {
@@ -474,14 +491,15 @@ func TestPowerFailsAnywhere(t *testing.T) {
 		err      error  // that the run ends with
 		requests int    // after which it is stopped; 0 = never
 		failing  string // the file of which a sync fails then
-	}{{err: errDead}, {requests: 10}, {err: syscall.ENOSPC}, {syscall.EIO, 5, "events"}, {syscall.EIO, 5, ".warc"}, {err: errDead}, {err: errDead}, {}} {
+		tears    int    // of its log, before that
+	}{{err: errDead}, {requests: 10}, {err: syscall.ENOSPC}, {syscall.EIO, 5, "events", 0}, {syscall.EIO, 5, ".warc", 0}, {syscall.EIO, 0, "events", 7}, {err: errDead}, {err: errDead}, {}} {
 		o := d.options()
 		o.Archive.MaxFile = 20_000
 		_, err := m.crawl(t, dir, o, way.requests, func(c *crawl.Crawl) {
 			watch(c)
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			if d.failing = way.failing; way.err != nil && way.failing == "" {
+			if d.failing, d.tears = way.failing, way.tears; way.err != nil && way.failing == "" {
 				c.Archive = &endingArchive{c.Archive, d, 7, way.err}
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/crawl"
 )
 
 // A process that sets a crawl aside for a new one, moves it back, or removes it once the new one has begun, is killed
@@ -89,6 +91,49 @@ func TestSetAsideKilledAnywhere(t *testing.T) {
 			}
 			if !c.Begun() {
 				t.Errorf("%s, %d files: no crawl", tt.name, n)
+			}
+		}
+	}
+}
+
+// A folder of the user that has the name of the one where crawls are set aside, and a crawl with pages in it, stays as
+// it is: beside a crawl, beside its files without a job, and alone.
+func TestPagesAreNotSetAside(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "meadow")
+	m := &meadow{n: 10, clock: newLeapClock(), asked: map[string]int{}}
+	if _, err := m.crawl(t, from, StoreOptions{}, 0, func(c *crawl.Crawl) { c.Clock = m.clock }); err != nil {
+		t.Fatal(err)
+	}
+	for what, beside := range map[string][]string{"a crawl": {"job.yaml", "SHA256SUMS", "examples.jsonl"}, "what a set-up leaves": {"SHA256SUMS"}, "nothing": nil} {
+		for _, kept := range []string{"job.yaml", "harvest.tsv"} { // beside the archive
+			c := At(filepath.Join(t.TempDir(), "bees"))
+			err := errors.Join(
+				os.MkdirAll(c.replaced(), 0o755),
+				os.CopyFS(filepath.Join(c.replaced(), "archive"), os.DirFS(At(from).ArchiveDir())),
+				os.WriteFile(filepath.Join(c.replaced(), kept), []byte("of the user"), 0o644),
+			)
+			for _, name := range beside {
+				err = errors.Join(err, os.WriteFile(filepath.Join(c.Dir(), name), []byte("of waggle"), 0o644))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(c.Usable(), c.BringBack()); err != nil {
+				t.Errorf("beside %s: %v", what, err)
+			}
+			w, err := c.Lock()
+			if err != nil {
+				t.Errorf("beside %s: %v", what, err)
+				continue
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := At(c.replaced()).withoutPages(); err == nil {
+				t.Errorf("beside %s: the pages in %s are gone", what, c.replaced())
+			}
+			if b, err := os.ReadFile(filepath.Join(c.replaced(), kept)); string(b) != "of the user" {
+				t.Errorf("beside %s: %s is %q, %v", what, kept, b, err)
 			}
 		}
 	}

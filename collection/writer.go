@@ -203,9 +203,11 @@ func (c Collection) isAside() bool {
 }
 
 // hasAside tells whether anything may be set aside. A folder of that name in which a crawl ran is one of the user: it
-// has a lock file, which is not moved.
+// has a lock file, which is not moved. So is one with pages, or with an archive that cannot be read: none is set aside
+// that holds any.
 func (c Collection) hasAside() bool {
-	return folder.Exists(c.replaced()) && !folder.Exists(filepath.Join(c.replaced(), "lock"))
+	aside := At(c.replaced())
+	return folder.Exists(aside.dir) && !folder.Exists(filepath.Join(aside.dir, "lock")) && aside.withoutPages() == nil
 }
 
 // bringBack ends what SetAside, or its back or drop, began in a process that was killed:
@@ -282,10 +284,10 @@ func (c Collection) BringBack() error {
 }
 
 // withoutPages is an error where the archive holds pages.
-func (w *Writer) withoutPages() error {
-	kept, err := w.keeps(func(p store.Piece) bool { return p.Type == "metadata" && p.Meta.Page })
+func (c Collection) withoutPages() error {
+	kept, err := c.keeps(func(p store.Piece) bool { return p.Type == "metadata" && p.Meta.Page })
 	if err == nil && kept {
-		err = fmt.Errorf("%s holds pages: they are not removed for a new crawl; choose another folder", w.ArchiveDir())
+		err = fmt.Errorf("%s holds pages: they are not removed for a new crawl; choose another folder", c.ArchiveDir())
 	}
 	return err
 }

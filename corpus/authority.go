@@ -36,6 +36,9 @@ type authority struct {
 	made map[string]*tls.Certificate
 }
 
+// authorityName is what an authority is called in its certificate.
+const authorityName = "waggle recorded web CA"
+
 // maxCertificates bounds the certificates remembered.
 const maxCertificates = 10_000
 
@@ -57,7 +60,7 @@ func newAuthority(now func() time.Time) (*authority, error) {
 	}
 	t := &x509.Certificate{
 		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "waggle recorded web CA", Organization: []string{"waggle"}},
+		Subject:               pkix.Name{CommonName: authorityName, Organization: []string{"waggle"}},
 		NotBefore:             now().Add(-24 * time.Hour),
 		NotAfter:              now().AddDate(authorityYears, 0, 0),
 		IsCA:                  true,
@@ -190,6 +193,30 @@ func serialNumber() (*big.Int, error) {
 // PEM is the CA's certificate.
 func (a *authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+// save writes the certificate to a file: a new one, or one with the certificate of an authority.
+func (a *authority) save(name string) error {
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if !isAuthority(b) {
+			return fmt.Errorf("%s is there already, and is no certificate of a recorded web: choose another file", name)
+		}
+	}
+	return os.WriteFile(name, a.PEM(), 0o644)
+}
+
+// isAuthority tells whether a file holds what PEM gives, and nothing else.
+func isAuthority(b []byte) bool {
+	block, _ := pem.Decode(b)
+	if block == nil || !bytes.Equal(pem.EncodeToMemory(block), b) {
+		return false
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	return err == nil && cert.Subject.CommonName == authorityName
 }
 
 // certificate makes, or remembers, the certificate of a host.

@@ -206,3 +206,46 @@ func TestAuthorityInMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The certificate for clients is written over one of before, and over no other file: not over other certificates, nor
+// over the file that keeps an authority with its key.
+func TestCertificateReplacesCertificates(t *testing.T) {
+	dir := t.TempDir()
+	kept, before := filepath.Join(dir, "kept.pem"), filepath.Join(dir, "before.pem")
+	w := served(t)
+	server := func(o ServerOptions) (*Server, error) { return NewServer(w, o) }
+	old, err := server(ServerOptions{Authority: kept, CAFile: before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := string(old.ca.PEM()) + string(old.ca.PEM())
+	for what, b := range map[string]string{"an authority with its key": string(key), "two certificates": two, "a text": "mine", "with a comment": "# mine\n" + string(old.ca.PEM())} {
+		name := filepath.Join(dir, what)
+		if err := os.WriteFile(name, []byte(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server(ServerOptions{CAFile: name}); err == nil || !strings.Contains(err.Error(), name+" is there already") {
+			t.Errorf("over %s: %v", what, err)
+		}
+		if got, err := os.ReadFile(name); string(got) != b {
+			t.Errorf("%s is %q now, %v", what, got, err)
+		}
+	}
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{before, empty} {
+		s, err := server(ServerOptions{CAFile: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); string(got) != string(s.ca.PEM()) {
+			t.Errorf("%s is not that of the server: %q, %v", name, got, err)
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,7 +41,8 @@ type ServerOptions struct {
 	// 0 = none.
 	CacheBytes int64
 	// CAFile is where the certificate of the CA is written, as PEM, for
-	// crawlers to trust; "" = nowhere.
+	// crawlers to trust, over that of a server before and over no other file;
+	// "" = nowhere.
 	CAFile string
 	// Authority is the file that keeps the CA and its key, for its owner alone:
 	// it is made if it is not there, and a server that is started again goes by
@@ -119,7 +119,7 @@ func NewServer(w *Web, o ServerOptions) (*Server, error) {
 		return nil, fmt.Errorf("certificate authority: %w", err)
 	}
 	if o.CAFile != "" {
-		if err := os.WriteFile(o.CAFile, ca.PEM(), 0o644); err != nil {
+		if err := ca.save(o.CAFile); err != nil {
 			return nil, err
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"testing"
 )
 
-// operations is a disk with a file, and notes what is done to the file, whose writes can fail.
+// operations is a disk with a file, and notes what is done to the file, whose writes can fail, and its next sync.
 type operations struct {
 	OS
 	File
-	done  []string
-	wrong error
+	done     []string
+	wrong    error
+	unsynced error
 }
 
 func (o *operations) Open(path string, create bool) (_ File, size int64, err error) {
@@ -36,6 +37,10 @@ func (o *operations) Truncate(size int64) error {
 
 func (o *operations) Sync() error {
 	o.done = append(o.done, "sync")
+	if err := o.unsynced; err != nil { // a system tells it once
+		o.unsynced = nil
+		return err
+	}
 	return o.File.Sync()
 }
 
@@ -83,5 +88,38 @@ func TestCutIsSynced(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The disk breaks: a write fails, and then the sync of what is cut off, once. Events that were appended before may be
+// lost, so whoever waits for the log is told, and it syncs and takes no more.
+func TestCutThatCannotBeSynced(t *testing.T) {
+	o := &operations{}
+	l, err := OpenOn(o, filepath.Join(t.TempDir(), "events.jsonl"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []error
+	l.Unsynced = func(err error) { told = append(told, err) }
+	if _, err := l.Append(Ended{At: after(1), How: Stopped}); err != nil {
+		t.Fatal(err)
+	}
+	o.wrong, o.unsynced = errors.New("no write"), errors.New("no sync")
+	write, sync := o.wrong, o.unsynced
+	if _, err := l.Append(Ended{At: after(2), How: Stopped}); !errors.Is(err, write) || !errors.Is(err, sync) {
+		t.Errorf("a write and the sync of its cut fail: %v", err)
+	}
+	o.wrong = nil
+	if err := l.Sync(); !errors.Is(err, sync) {
+		t.Errorf("synced: %v", err)
+	}
+	if mark, err := l.Append(Ended{At: after(3), How: Stopped}); !errors.Is(err, sync) {
+		t.Errorf("appended up to %s: %v", mark, err)
+	}
+	if len(told) != 1 || !errors.Is(told[0], sync) {
+		t.Errorf("told of %v", told)
+	}
+	if err := l.Close(); !errors.Is(err, sync) {
+		t.Errorf("closed: %v", err)
 	}
 }

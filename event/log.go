@@ -43,7 +43,7 @@ type Log struct {
 	// Room, unless nil, is asked before n bytes are written whether the disk has
 	// room for them; its error is Append's.
 	Room func(n int) error
-	// Unsynced, unless nil, is told of the Sync that failed first.
+	// Unsynced, unless nil, is told of the sync of the file that failed first.
 	Unsynced func(error)
 
 	path string
@@ -52,7 +52,7 @@ type Log struct {
 	torn bool  // bytes behind size may be in the file
 	buf  []byte
 
-	unsynced error // of the first Sync that failed
+	unsynced error // of the first sync of the file that failed
 }
 
 // Open opens the log at path. Without a mark it begins a new one, and refuses
@@ -131,21 +131,35 @@ func (l *Log) cut() error {
 	if !l.torn {
 		return nil
 	}
-	err := l.f.Truncate(l.size)
-	if err == nil {
-		err = l.f.Sync()
-	}
-	if err != nil {
+	if err := l.f.Truncate(l.size); err != nil {
 		return fmt.Errorf("event log %s: cutting it back to %d bytes: %w", l.path, l.size, err)
+	}
+	if err := l.syncFile(); err != nil {
+		return err
 	}
 	l.torn = false
 	return nil
 }
 
+// syncFile syncs the file, also after a cut. After a sync that failed all fail: the system may have dropped what
+// was to be written, and tells the error once.
+func (l *Log) syncFile() error {
+	if l.unsynced != nil {
+		return l.unsynced
+	}
+	if err := l.f.Sync(); err != nil {
+		l.unsynced = fmt.Errorf("event log %s: %w", l.path, err)
+		if l.Unsynced != nil {
+			l.Unsynced(l.unsynced)
+		}
+	}
+	return l.unsynced
+}
+
 // Append writes events with one write and returns the mark of the log's new
 // end. It appends all of them or, with an error, none: a part that reached the
 // file is cut off before anything else is written. It does not wait for the
-// disk. An event too long for a line is shortened or split, see Fetched.Omitted.
+// disk, but for such a cut. An event too long for a line is shortened or split, see Fetched.Omitted.
 func (l *Log) Append(events ...Event) (mark []byte, err error) {
 	if err := l.cut(); err != nil {
 		return nil, err
@@ -251,22 +265,13 @@ func cutChecksum(line []byte) (body []byte, sum uint32, ok bool) {
 	return line[:n], uint32(v), true
 }
 
-// Sync makes sure that what was appended survives a power failure. After one that failed, all fail: the system
-// may have dropped what was to be written.
+// Sync makes sure that what was appended survives a power failure. After one that failed, all fail, and so they do
+// after an Append whose cut could not be synced.
 func (l *Log) Sync() error {
-	if l.unsynced != nil {
-		return l.unsynced
-	}
 	if err := l.cut(); err != nil {
 		return err
 	}
-	if err := l.f.Sync(); err != nil {
-		l.unsynced = fmt.Errorf("event log %s: %w", l.path, err)
-		if l.Unsynced != nil {
-			l.Unsynced(l.unsynced)
-		}
-	}
-	return l.unsynced
+	return l.syncFile()
 }
 
 // SyncFile makes what the log at path holds survive a power failure; where there is none it

@@ -182,6 +182,12 @@ func (m *Maker) checkChanges() error {
 	if m.Begun == nil {
 		return nil
 	}
+	return refuse(m.committedDiff(), m.Begun.Dir())
+}
+
+// committedDiff is what of the job differs from what the log tells, before the stores are open: what they
+// will cut off the log does not count. It is nil where the log does not say what the crawl was told.
+func (m *Maker) committedDiff() []event.Changed {
 	var history event.History
 	for e, err := range m.Begun.CommittedKinds(event.Started{}.Kind(), event.Changed{}.Kind()) {
 		if err == nil {
@@ -191,7 +197,7 @@ func (m *Maker) checkChanges() error {
 	if history.Settings == nil {
 		return nil
 	}
-	return refuse(m.Job.Diff(history.Settings), m.Begun.Dir())
+	return m.Job.Diff(history.Settings)
 }
 
 // change tells a crawl that goes on what of its job has changed; its stores are

@@ -27,15 +27,13 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err := m.begin(); err != nil {
 		return out, err
 	}
-	was := event.ReadHistory(m.Begun.EventLog()).Settings
-	if was != nil { // what a crawl that goes on refuses would be made anew here, and refused afterwards
-		never := slices.DeleteFunc(m.Job.Diff(was), func(c event.Changed) bool {
-			s, _ := Lookup(c.Setting)
-			return s.Resume != Never
-		})
-		if err := refuse(never, m.Begun.Dir()); err != nil {
-			return out, err
-		}
+	// What a crawl that goes on refuses would be made anew here, and refused afterwards.
+	never := slices.DeleteFunc(m.committedDiff(), func(c event.Changed) bool {
+		s, _ := Lookup(c.Setting)
+		return s.Resume != Never
+	})
+	if err := refuse(never, m.Begun.Dir()); err != nil {
+		return out, err
 	}
 	if err := m.know(ctx); err != nil {
 		return out, err
@@ -50,7 +48,9 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err := m.openStores(ctx); err != nil {
 		return out, err
 	}
-	if was != nil { // by now the job has the threshold of its judge
+	// By now the job has the threshold of its judge, and the log is cut back: a change that was logged by a process
+	// that died before it was acknowledged is logged again.
+	if was := event.ReadHistory(m.Begun.EventLog()).Settings; was != nil {
 		for _, change := range m.Job.Diff(was) {
 			if s, _ := Lookup(change.Setting); s.Resume == Verdicts || s.Path == event.SettingThreshold {
 				c.Changes.Settings = append(c.Changes.Settings, change)

@@ -2,7 +2,9 @@ package job_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -12,43 +14,47 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// openGarden opens a crawl in dir: it makes the crawl, has it go on, or judges it anew, with what change does to its job.
+func openGarden(t *testing.T, dir string) (open func(change func(*job.Job), judged bool) crawl.Rejudging) {
+	return func(change func(*job.Job), judged bool) (out crawl.Rejudging) {
+		t.Helper()
+		w, err := collection.At(dir).Lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := job.Duration(0)
+		m := &job.Maker{Writer: w, Fetcher: garden{1, 5}, Job: &job.Job{
+			Name: "garden", Seeds: []string{"http://garden.test/hub0"}, Topic: job.Topic{Keywords: []string{"honey bee", "hive"}},
+			Fetch: job.Fetch{Workers: 1, Types: []string{"html", "pdf"}}, Politeness: job.Politeness{Delay: &none}, Budget: job.Budget{Pages: 8},
+		}}
+		if w.Begun() {
+			m.Begun = &w.Collection
+			if m.Job, err = job.In(w.Collection); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(m.Job)
+		if judged {
+			out, err = m.Rejudge(t.Context())
+		} else {
+			var made *crawl.Crawl
+			if made, err = m.Crawl(t.Context()); err == nil {
+				_, err = made.Run(t.Context())
+			}
+		}
+		if err = errors.Join(err, w.SaveHarvest(), m.Close(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
+
 // Pages whose kind is not wanted any more stay out of the harvest whatever the threshold: one of before, one that comes with
 // the new judgement, and one behind that. They come back when their kind is wanted again.
 func TestUnwantedPagesStayOut(t *testing.T) {
 	for _, when := range []string{"before", "with it", "after"} {
 		dir := filepath.Join(t.TempDir(), "garden")
-		// open makes the crawl, has it go on, or judges it anew, with what change does to its job.
-		open := func(change func(*job.Job), judged bool) (out crawl.Rejudging) {
-			t.Helper()
-			w, err := collection.At(dir).Lock()
-			if err != nil {
-				t.Fatal(err)
-			}
-			none := job.Duration(0)
-			m := &job.Maker{Writer: w, Fetcher: garden{1, 5}, Job: &job.Job{
-				Name: "garden", Seeds: []string{"http://garden.test/hub0"}, Topic: job.Topic{Keywords: []string{"honey bee", "hive"}},
-				Fetch: job.Fetch{Workers: 1, Types: []string{"html", "pdf"}}, Politeness: job.Politeness{Delay: &none}, Budget: job.Budget{Pages: 8},
-			}}
-			if w.Begun() {
-				m.Begun = &w.Collection
-				if m.Job, err = job.In(w.Collection); err != nil {
-					t.Fatal(err)
-				}
-			}
-			change(m.Job)
-			if judged {
-				out, err = m.Rejudge(t.Context())
-			} else {
-				var made *crawl.Crawl
-				if made, err = m.Crawl(t.Context()); err == nil {
-					_, err = made.Run(t.Context())
-				}
-			}
-			if err = errors.Join(err, w.SaveHarvest(), m.Close(), w.Close()); err != nil {
-				t.Fatal(err)
-			}
-			return out
-		}
+		open := openGarden(t, dir)
 		threshold := func(j *job.Job) { v := 0.1; j.Judge.Threshold = &v }
 		documents := func(j *job.Job) { j.Topic.Want = "documents" }
 		open(func(*job.Job) {}, false)
@@ -100,4 +106,39 @@ func TestUnwantedPagesStayOut(t *testing.T) {
 			t.Errorf("the threshold changes %s, and there is none in the end: %d relevant pages, %d in the harvest, %v", when, out.Is, len(list), err)
 		}
 	}
+}
+
+// waggle judge dies between the log and the frontier: log and job file tell of the new topic, and the log of a turn
+// that the next run cuts back. The same command then tells of the new topic again, and the crawl goes on.
+func TestJudgedAgainWithoutItsCommit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "garden")
+	col, open := collection.At(dir), openGarden(t, dir)
+	open(func(*job.Job) {}, false)
+	before := filepath.Join(t.TempDir(), "frontier")
+	if err := os.CopyFS(before, os.DirFS(col.FrontierDir())); err != nil {
+		t.Fatal(err)
+	}
+	ships := func(j *job.Job) { j.Topic.Keywords = []string{"sailing ships"} }
+	open(ships, true)
+	if err := errors.Join(os.RemoveAll(col.FrontierDir()), os.CopyFS(col.FrontierDir(), os.DirFS(before))); err != nil {
+		t.Fatal(err)
+	}
+	for range col.CommittedKinds(event.Changed{}.Kind()) {
+		t.Fatal("the change counts")
+	}
+	const want = `["sailing ships"]`
+	if got := event.ReadHistory(col.EventLog()).Settings["topic.keywords"]; got != want {
+		t.Fatalf("the log ends with the keywords %s", got)
+	}
+	if out := open(ships, true); out.Is == 0 {
+		t.Error("no page is relevant")
+	}
+	if got := event.ReadHistory(col.EventLog()).Settings["topic.keywords"]; got != want {
+		t.Errorf("the log has the keywords %s, want %s", got, want)
+	}
+	by, err := os.ReadFile(col.ProvenanceFile())
+	if err != nil || !strings.Contains(string(by), "sailing ships") {
+		t.Errorf("%s, %v:\n%s", col.ProvenanceFile(), err, by)
+	}
+	open(func(j *job.Job) { j.Budget.Pages++ }, false)
 }

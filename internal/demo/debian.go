@@ -34,10 +34,15 @@ git-doc	https://www.kernel.org/pub/software/scm/git/docs/
 func Debian(ctx context.Context, dir string, note func(string, ...any), progress func(done, total int, what string)) (Site, error) {
 	place := filepath.Join(dir, "web")
 	if !folder.Exists(filepath.Join(place, "web.yaml")) {
-		table := filepath.Join(dir, "packages.tsv")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return Site{}, err
 		}
+		tables, remove, err := folder.Temp("", "waggle-packages-") // a file in dir may be the user's
+		if err != nil {
+			return Site{}, err
+		}
+		defer remove() // what is left of it stays among the temporary files
+		table := filepath.Join(tables, "packages.tsv")
 		if err := os.WriteFile(table, []byte(debianTable), 0o644); err != nil {
 			return Site{}, err
 		}

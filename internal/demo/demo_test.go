@@ -2,6 +2,8 @@ package demo
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,5 +46,21 @@ func TestDebianTable(t *testing.T) {
 	}
 	if len(seen) < 10 {
 		t.Errorf("%d packages", len(seen))
+	}
+}
+
+// A table of packages that the user has in the folder of the demo stays as it is.
+func TestDebianKeepsFiles(t *testing.T) {
+	t.Setenv("PATH", "") // without apt-get nothing is built
+	dir := t.TempDir()
+	table := filepath.Join(dir, "packages.tsv")
+	if err := os.WriteFile(table, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Debian(t.Context(), dir, func(string, ...any) {}, nil); err == nil {
+		t.Fatal("a web was built")
+	}
+	if b, err := os.ReadFile(table); string(b) != "mine" {
+		t.Errorf("%s holds %q, %v", table, b, err)
 	}
 }
