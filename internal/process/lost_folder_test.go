@@ -85,7 +85,7 @@ func TestLostFolder(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d pages of the worker were shipped, and told of; %d requests were repeated. %s", len(told), len(had), repeated, said)
-			if lost == 0 || len(told) == 0 || repeated < lost || repeated > lost+4 {
+			if lost == 0 || len(told) == 0 || repeated < lost || repeated > lost+4+4*joinedAgain(c.workers...) {
 				t.Errorf("%d pages were lost and %d shipped, and %d requests repeated", lost, len(told), repeated)
 			}
 			for _, s := range c.web.hurried(c.delay) {

@@ -315,7 +315,7 @@ func TestStoppedWithoutEngine(t *testing.T) {
 		stopped = c.start("w0")
 	})
 	c.finish(stopped, other)
-	c.compare((1 + joinedAgain(stopped, other)) * atATime)
+	c.compare((1 + joinedAgain(c.workers...)) * atATime)
 }
 
 // TestPausedWorker stops the process of a worker for longer than its session lasts, and lets

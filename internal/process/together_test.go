@@ -426,7 +426,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 40, 12, 30*time.Millisecond)
-	c.args = []string{"--workers", fmt.Sprint(atATime)}
+	c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second // nobody is lost
 	c.serveEngine()
 	first := c.start("w0")
 	c.web.await(t, 40)
@@ -439,7 +439,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 	c.web.await(t, 200)
 	again := c.start("w0")
 	c.finish(second, again)
-	c.compare(atATime)
+	c.compare((1 + joinedAgain(c.workers...)) * atATime)
 }
 
 // TestKilledWorkers kills workers at random instants, and starts some of them again at once,
@@ -486,7 +486,7 @@ func TestKilledWorkers(t *testing.T) {
 	for _, name := range left { // what they wrote and nobody acknowledged is cut off
 		c.finish(c.start(name))
 	}
-	c.compare(kills * atATime)
+	c.compare((kills + joinedAgain(c.workers...)) * atATime)
 }
 
 // A crawl that was begun alone cannot be joined: it holds links of all sites.
