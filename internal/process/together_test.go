@@ -169,7 +169,7 @@ func (c *crew) begin() []string {
 	}
 }
 
-// wait waits for the end of a worker: as long as pages are asked for, and 40 s.
+// wait waits for the end of a worker: as long as pages are asked for, and as patience says.
 func (h *hand) wait() error {
 	h.c.Helper()
 	for asked := -1; ; {
@@ -187,7 +187,7 @@ func (h *hand) wait() error {
 		case err := <-h.ended:
 			h.ended <- err
 			return err
-		case <-time.After(40 * time.Second):
+		case <-time.After(patience):
 		}
 	}
 }
@@ -383,11 +383,12 @@ func TestTogether(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			// The sites are so many that no worker's shards are without one, wherever they begin.
 			c := newCrew(t, max(40, 20*n), 3, 250*time.Millisecond)
-			c.args = []string{"--workers", fmt.Sprint(atATime)}
+			c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second
 			var hands []*hand
 			for i := range n {
 				hands = append(hands, c.start(fmt.Sprint("w", i), "--workers-min", fmt.Sprint(n)))
 			}
+			c.web.await(t, 1) // they have started, however many they are
 			c.finish(hands...)
 			c.mended(0, hands...)
 			said, err := waggleCommand([]string{"crawl", "-o", hands[0].dir, "--resume"}).CombinedOutput()
