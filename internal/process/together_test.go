@@ -429,6 +429,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 	c := newCrew(t, 40, 12, 30*time.Millisecond)
 	c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second // nobody is lost
 	c.serveEngine()
+	c.web.allow(300) // the crawl goes on until the one that left is back
 	first := c.start("w0")
 	c.web.await(t, 40)
 	second := c.start("w1")
@@ -439,6 +440,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 	}
 	c.web.await(t, 200)
 	again := c.start("w0")
+	c.web.allow(0)
 	c.finish(second, again)
 	c.compare((1 + joinedAgain(c.workers...)) * atATime)
 }
