@@ -123,7 +123,7 @@ func TestLostFolder(t *testing.T) {
 // lose says that the folder of a worker is lost, once its session is over.
 func (c *crew) lose(name string) string {
 	c.Helper()
-	for late := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for late := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		out, err := waggleCommand([]string{"cluster", "lost", name, "--join", c.engine}).CombinedOutput()
 		if err == nil {
 			return string(out)

@@ -93,7 +93,7 @@ func (s *said) more() <-chan struct{} {
 // says waits until a worker has said something so often.
 func (h *hand) says(what string, n int) {
 	h.c.Helper()
-	late := time.After(time.Minute)
+	late := time.After(patience)
 	for {
 		more := h.out.more()
 		if h.out.count(what) >= n {
