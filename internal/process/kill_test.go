@@ -137,7 +137,7 @@ func killsWanted(t *testing.T) int {
 }
 
 func killChance(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
+	seed := long.Seed(t, uint64(time.Now().UnixNano()))
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 1))
 }
