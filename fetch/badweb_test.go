@@ -472,7 +472,7 @@ func TestConnected(t *testing.T) {
 	for host, want := range map[string]bool{"head-slow": false, "robots-hangs": true, "connect-silent": false, "dns-silent": false} {
 		t.Run(host, func(t *testing.T) {
 			t.Parallel()
-			stack := through(t, s, func(o *fetch.Options) { o.Timeout = 500 * time.Millisecond })
+			stack := through(t, s, func(o *fetch.Options) { o.Timeout = 3 * time.Second })
 			_, err := stack.Fetch(context.Background(), address(t, "http://"+host+".bad.test/yes"))
 			var f *web.Failure
 			if !errors.As(err, &f) || f.Connected != want {
