@@ -406,7 +406,7 @@ func (s *servers) leader() int {
 	s.c.Helper()
 	ctx, cancel := context.WithTimeout(s.c.Context(), patience)
 	defer cancel()
-	conn, err := nats.Connect(s.c.engine)
+	conn, err := nats.Connect(s.c.engine, nats.Timeout(patience))
 	if err != nil {
 		s.c.Fatal(err)
 	}
