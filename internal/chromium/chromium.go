@@ -153,6 +153,18 @@ func (b *Browser) Click(x, y float64) {
 	}
 }
 
+// Seen waits until the page at a place of the window has seen what the mouse did before, or has lost it, as it was not
+// painted yet; where that page is gone, until ctx is over.
+func (b *Browser) Seen(ctx context.Context, x, y float64) {
+	b.t.Helper()
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := b.tools.Call(within, b.session, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y}, nil)
+	if err != nil && within.Err() == nil {
+		b.t.Fatal(err)
+	}
+}
+
 // Press types one key.
 func (b *Browser) Press(key string) {
 	b.t.Helper()
