@@ -201,7 +201,7 @@ func TestServeRaw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(conn, c.send); err != nil {

@@ -30,7 +30,7 @@ func TestBadWeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bad.Close()
-	const timeout = 2 * time.Second
+	const timeout = 5 * time.Second
 	fetcher, err := fetch.New(fetch.Options{
 		Contact: "test@bad.test", Delay: -1, OwnHosts: []string{"bad.test"}, CrawlDelayCap: 10 * time.Millisecond, Timeout: timeout,
 		Memory: 256 << 20, // as of a job, which MaxBody is, too

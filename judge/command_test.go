@@ -248,7 +248,12 @@ func TestCommandTimeout(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	gone(t, pids())
-	if _, err := ask(j, `say {"relevance":0.5}`); err != nil {
+	_, err := ask(j, `say {"relevance":0.5}`)
+	// On a busy machine a program may take as long to start.
+	for tries := 1; tries < 5 && err != nil && strings.Contains(err.Error(), "no answer within 3s"); tries++ {
+		_, err = ask(j, `say {"relevance":0.5}`)
+	}
+	if err != nil {
 		t.Errorf("the page after it: %v", err)
 	}
 	j.Close()

@@ -1,6 +1,7 @@
 package teach
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,37 +36,39 @@ func openBrowser(t *testing.T) *browser {
 	return &browser{chromium.Open(t), t}
 }
 
-// tile clicks the n-th tile of the page in the frame, from 0.
-func (b *browser) tile(n int) {
+// tile clicks the n-th tile of the page in the frame, from 0, and tells where that is.
+func (b *browser) tile(n int) (x, y float64) {
 	b.t.Helper()
 	var at struct{ Left, Top float64 }
 	if err := json.Unmarshal([]byte(b.Eval(`(r => ({left: r.left, top: r.top}))(document.getElementById("page").getBoundingClientRect())`)), &at); err != nil {
 		b.t.Fatal(err)
 	}
-	b.Click(at.Left+100, at.Top+float64(60*n+30))
+	x, y = at.Left+100, at.Top+float64(60*n+30)
+	b.Click(x, y)
+	return x, y
 }
 
 // followed clicks a tile until the server is asked for its link: a browser
 // drops clicks on a page that it has not painted yet.
 func (d *desk) followed(b *browser, n int) {
 	b.t.Helper()
-	asked := make(chan bool, 1)
+	asked, hear := context.WithCancel(b.t.Context())
+	defer hear()
 	d.hearing.Lock()
 	d.onAsked = func(r string) {
 		if link.MatchString(r) {
-			select {
-			case asked <- true:
-			default: // one is enough
-			}
+			hear()
 		}
 	}
 	d.hearing.Unlock()
 	for range 7 {
-		b.tile(n)
+		// A second click while the first is on its way would leave the page again.
+		x, y := b.tile(n)
+		b.Seen(asked, x, y)
 		select {
-		case <-asked:
+		case <-asked.Done():
 			return
-		case <-time.After(3 * time.Second): // a second click while the first is on its way would leave the page again
+		case <-time.After(3 * time.Second):
 		}
 	}
 	b.Shoot("failed")

@@ -16,7 +16,7 @@ import (
 
 // Who waits for an engine whose process has ended serves it, and who has found one hears that it has ended.
 func TestEngineIsLookedForAnew(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
 	lock, err := folder.Lock(dir)
@@ -74,7 +74,7 @@ func TestEngineIsLookedForAnew(t *testing.T) {
 
 // An engine that waggle cluster engine serves is joined by its folder, and one with a configuration by its address alone.
 func TestEngineIsJoinedByItsFolder(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := filepath.Join(t.TempDir(), "engine")
 	said, out, err := os.Pipe()
@@ -91,9 +91,7 @@ func TestEngineIsJoinedByItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := engineFlags{Join: dir}
-	joining, late := context.WithTimeout(ctx, 10*time.Second)
-	defer late()
-	e, err := flags.openEngine(joining, "bees", "w", false, func(string) {})
+	e, err := flags.openEngine(ctx, "bees", "w", false, func(string) {})
 	if err != nil {
 		t.Errorf("by its folder: %v", err)
 	} else if err := e.Close(); err != nil {

@@ -31,8 +31,8 @@ type Browser struct {
 	outside []string // addresses that the browser asked its proxy for
 }
 
-// patience bounds each wait for the browser.
-const patience = 30 * time.Second
+// patience bounds each wait for the browser: only one that hangs takes longer.
+const patience = 3 * time.Minute
 
 // Open starts Chromium on an empty page of 1280×800, or skips the test
 // where there is none. Its way out is a proxy that keeps what was asked for and
@@ -49,13 +49,13 @@ func Open(t testing.TB) *Browser {
 	}))
 	t.Cleanup(proxy.Close)
 	var err error
-	// Chromium now and then ends as it begins, where several begin at a time.
+	// Chromium now and then ends as it begins, or is too slow, where several begin at a time.
 	for range 3 {
 		// Pages of this machine need no sandbox, and root could not have one.
 		b.tools, err = devtools.Start(t.Context(), devtools.Options{
 			Program: program, NoSandbox: true, Args: append(spared(), "--proxy-server="+proxy.URL, "--window-size=1280,800"),
 		})
-		if !errors.Is(err, devtools.ErrEnded) {
+		if !errors.Is(err, devtools.ErrEnded) && !errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
 		t.Logf("started once more: %v", err)
@@ -150,6 +150,18 @@ func (b *Browser) Click(x, y float64) {
 		if err := b.tools.Send(b.session, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}); err != nil {
 			b.t.Fatal(err)
 		}
+	}
+}
+
+// Seen waits until the page at a place of the window has seen what the mouse did before, or has lost it, as it was not
+// painted yet; where that page is gone, until ctx is over.
+func (b *Browser) Seen(ctx context.Context, x, y float64) {
+	b.t.Helper()
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := b.tools.Call(within, b.session, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y}, nil)
+	if err != nil && within.Err() == nil {
+		b.t.Fatal(err)
 	}
 }
 

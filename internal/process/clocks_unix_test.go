@@ -138,7 +138,7 @@ func clocksApart(t *testing.T, program string) {
 func certificateByClock(t *testing.T, program string) {
 	c := newCrew(t, 3, 3, 0)
 	c.serveSecured("a-secret-of-workers", 30*time.Minute)
-	c.args = []string{"--join-ca", c.ca}
+	c.args = []string{"--workers", fmt.Sprint(atATime), "--join-ca", c.ca}
 	for i, by := range []time.Duration{time.Hour, -time.Hour} {
 		h := c.startAhead(program, fmt.Sprint("w", i), by)
 		if err := h.wait(); err == nil || !strings.Contains(h.out.String(), "the clock of this machine is to be set") {
@@ -147,5 +147,5 @@ func certificateByClock(t *testing.T, program string) {
 	}
 	right := c.startAhead(program, "w2", 0)
 	c.finish(right)
-	c.compare(0)
+	c.compare(joinedAgain(right) * atATime)
 }

@@ -145,7 +145,7 @@ func (h *harness) run(args []string, kill bool) (said string, err error, killed 
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	instant := time.NewTimer(3 * time.Minute)
+	instant := time.NewTimer(runMost)
 	defer instant.Stop()
 	if kill {
 		h.chooseInstant(instant, ended, h.web.gate(1+h.rng.IntN(40)))
@@ -189,7 +189,7 @@ func (h *harness) chooseInstant(instant *time.Timer, ended chan error, enough <-
 	case err := <-ended:
 		ended <- err
 	case <-instant.C:
-		h.Fatal("not enough requests in three minutes")
+		h.Fatalf("not enough requests in %v", runMost)
 	}
 }
 

@@ -90,7 +90,7 @@ func (h *harness) fill(args []string, filler string) (said string, err error) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	instant := time.NewTimer(3 * time.Minute)
+	instant := time.NewTimer(runMost)
 	defer instant.Stop()
 	h.chooseInstant(instant, ended, h.web.gate(1+h.rng.IntN(40)))
 	defer h.web.open()
@@ -106,7 +106,7 @@ func (h *harness) fill(args []string, filler string) (said string, err error) {
 	select {
 	case err := <-ended:
 		return out.String(), err
-	case <-time.After(time.Minute):
+	case <-time.After(runMost):
 		cmd.Process.Kill()
 		<-ended
 		h.Fatalf("on a full disk the crawl does not end\n%s", out.String())

@@ -137,7 +137,7 @@ func killsWanted(t *testing.T) int {
 }
 
 func killChance(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
+	seed := long.Seed(t, uint64(time.Now().UnixNano()))
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 1))
 }
@@ -202,6 +202,9 @@ func instants(kills, first, all int) []instant {
 	return list
 }
 
+// runMost is for how long a run may take that is to come to its end: only one that never does takes longer.
+const runMost = 10 * time.Minute
+
 // crawlKilled runs a crawl to its end and kills it on the way at these instants,
 // looking each time at what is left of it.
 func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kills []instant, rng *rand.Rand) {
@@ -238,7 +241,7 @@ func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kil
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		web.run.Store(int64(round + 1))
-		kill := time.NewTimer(2 * time.Minute)
+		kill := time.NewTimer(runMost)
 		// came waits for what a kill follows, and tells whether it came before the run ended.
 		came := func(what <-chan struct{}) bool {
 			select {
@@ -247,7 +250,7 @@ func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kil
 			case err := <-ended:
 				ended <- err
 			case <-kill.C:
-				t.Fatalf("round %d: neither the request that a kill follows in two minutes, nor an end\n%s", round, said.String())
+				t.Fatalf("round %d: neither the request that a kill follows in %v, nor an end\n%s", round, runMost, said.String())
 			}
 			return false
 		}

@@ -97,14 +97,21 @@ func TestMergedWorkers(t *testing.T) {
 		c := newCrew(t, 30, 8, 20*time.Millisecond)
 		c.args = []string{"--workers", fmt.Sprint(atATime)}
 		c.serveEngine()
+		if n > 1 {
+			c.web.allow(80) // the crawl goes on until one is killed
+		}
 		var hands []*hand
 		for i := range n {
 			hands = append(hands, c.start(fmt.Sprint("w", i), "--workers-min", fmt.Sprint(n)))
 		}
 		if n > 1 {
 			c.web.await(t, 60)
+			for _, h := range hands {
+				h.told(0) // it has begun, whoever has fetched these pages
+			}
 			c.refused("is in use", "cluster", "merge", "-o", filepath.Join(c.dir, "early"), hands[0].dir, hands[1].dir)
 			hands[n-1].kill()
+			c.web.allow(0)
 			c.finish(hands[:n-1]...)
 			c.refused("the folder of w", "cluster", "merge", "-o", filepath.Join(c.dir, "less"), hands[1].dir, hands[2].dir, hands[3].dir)
 			c.refused("of two crawls", "cluster", "merge", "-o", filepath.Join(c.dir, "less"), hands[0].dir, last)

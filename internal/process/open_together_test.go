@@ -83,7 +83,7 @@ func (c *crew) opened(dir string) (ask func() *shownWorkers) {
 // shows waits until the page shows what is wanted.
 func (c *crew) shows(ask func() *shownWorkers, what string, is func(*shownWorkers) bool) *shownWorkers {
 	c.Helper()
-	for late := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		s := ask()
 		if is(s) {
 			return s

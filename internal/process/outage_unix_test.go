@@ -142,7 +142,7 @@ func (c *crew) through(n *tunnel) string {
 // awaitScene waits until the workers are as a test wants them, as the engine tells.
 func (c *crew) awaitScene(what string, is func(worker.Scene) bool) {
 	c.Helper()
-	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.Context(), patience)
 	defer cancel()
 	e, err := jetstream.Open(ctx, jetstream.Options{URL: c.engine, Crawl: "crawl", CA: c.ca})
 	if err != nil {
@@ -188,16 +188,22 @@ func (c *crew) awaitBack(hands ...*hand) {
 	}
 	sessions := make([]string, len(hands))
 	c.awaitScene("workers are back", func(s worker.Scene) bool {
+		back := true
 		for i, h := range hands {
+			before := joined[i]
+			joined[i] = joinedAgain(h)
 			j := slices.IndexFunc(s.Workers, func(w worker.Seen) bool { return w.Name == filepath.Base(h.dir) })
 			if j < 0 || !s.Workers[j].Live || s.Workers[j].Held == 0 {
-				return false
+				back = false
+				continue
 			}
-			if sessions[i] = s.Workers[j].Session; sessions[i] == h.session && joined[i] != h.joined {
-				return false
+			sessions[i] = s.Workers[j].Session
+			// Of a worker that said so meanwhile nobody knows which of two sessions this is.
+			if joined[i] != before || sessions[i] == h.session && joined[i] != h.joined {
+				back = false
 			}
 		}
-		return true
+		return back
 	})
 	for i, h := range hands {
 		h.session, h.joined = sessions[i], joined[i]
@@ -315,7 +321,7 @@ func TestStoppedWithoutEngine(t *testing.T) {
 		stopped = c.start("w0")
 	})
 	c.finish(stopped, other)
-	c.compare((1 + joinedAgain(stopped, other)) * atATime)
+	c.compare((1 + joinedAgain(c.workers...)) * atATime)
 }
 
 // TestPausedWorker stops the process of a worker for longer than its session lasts, and lets
@@ -398,9 +404,9 @@ func (s *servers) start(i int) { s.cmds[i], _ = s.c.startEngine(s.dirs[i], "--co
 // that it has, and tells which leads the log.
 func (s *servers) leader() int {
 	s.c.Helper()
-	ctx, cancel := context.WithTimeout(s.c.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.c.Context(), patience)
 	defer cancel()
-	conn, err := nats.Connect(s.c.engine)
+	conn, err := nats.Connect(s.c.engine, nats.Timeout(patience))
 	if err != nil {
 		s.c.Fatal(err)
 	}

@@ -139,10 +139,12 @@ func (w *sitesWeb) reachable() map[string]bool {
 	return seen
 }
 
-// await waits until n pages were asked for, however slow the machine is. It fails when none is for three minutes.
+// patience is for how long a test waits for what comes next, however slow the machine is.
+const patience = 3 * time.Minute
+
+// await waits until n pages were asked for. It fails when none is for so long as patience says.
 func (w *sitesWeb) await(t *testing.T, n int) {
 	t.Helper()
-	const patience = 3 * time.Minute
 	if !w.reaches(t, n, patience) {
 		t.Fatalf("%d pages were asked for, and not %d; none for %v", w.requestsSoFar(), n, patience)
 	}

@@ -40,7 +40,7 @@ func newSlowDisk(t *testing.T, p *os.Process, calls string, delay time.Duration)
 // await waits until so many calls have taken longer.
 func (s *slowDisk) await(n int) {
 	s.t.Helper()
-	for late := time.After(time.Minute); ; {
+	for late := time.After(patience); ; {
 		b, err := os.ReadFile(s.log)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			s.t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 // told waits until the log of a worker is there and has n acts, and returns them.
 func (h *hand) told(n int) []string {
 	h.c.Helper()
-	ctx, cancel := context.WithTimeout(h.c.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(h.c.Context(), patience)
 	defer cancel()
 	for {
 		var out []string

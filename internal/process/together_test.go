@@ -93,7 +93,7 @@ func (s *said) more() <-chan struct{} {
 // says waits until a worker has said something so often.
 func (h *hand) says(what string, n int) {
 	h.c.Helper()
-	late := time.After(time.Minute)
+	late := time.After(patience)
 	for {
 		more := h.out.more()
 		if h.out.count(what) >= n {
@@ -169,7 +169,7 @@ func (c *crew) begin() []string {
 	}
 }
 
-// wait waits for the end of a worker: as long as pages are asked for, and 40 s.
+// wait waits for the end of a worker: as long as pages are asked for, and as patience says.
 func (h *hand) wait() error {
 	h.c.Helper()
 	for asked := -1; ; {
@@ -187,7 +187,7 @@ func (h *hand) wait() error {
 		case err := <-h.ended:
 			h.ended <- err
 			return err
-		case <-time.After(40 * time.Second):
+		case <-time.After(patience):
 		}
 	}
 }
@@ -383,11 +383,12 @@ func TestTogether(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			// The sites are so many that no worker's shards are without one, wherever they begin.
 			c := newCrew(t, max(40, 20*n), 3, 250*time.Millisecond)
-			c.args = []string{"--workers", fmt.Sprint(atATime)}
+			c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second
 			var hands []*hand
 			for i := range n {
 				hands = append(hands, c.start(fmt.Sprint("w", i), "--workers-min", fmt.Sprint(n)))
 			}
+			c.web.await(t, 1) // they have started, however many they are
 			c.finish(hands...)
 			c.mended(0, hands...)
 			said, err := waggleCommand([]string{"crawl", "-o", hands[0].dir, "--resume"}).CombinedOutput()
@@ -426,8 +427,9 @@ func TestWorkersComeAndGo(t *testing.T) {
 	long.Test(t, "crawls with several processes")
 	t.Parallel()
 	c := newCrew(t, 40, 12, 30*time.Millisecond)
-	c.args = []string{"--workers", fmt.Sprint(atATime)}
+	c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second // nobody is lost
 	c.serveEngine()
+	c.web.allow(300) // the crawl goes on until the one that left is back
 	first := c.start("w0")
 	c.web.await(t, 40)
 	second := c.start("w1")
@@ -438,8 +440,9 @@ func TestWorkersComeAndGo(t *testing.T) {
 	}
 	c.web.await(t, 200)
 	again := c.start("w0")
+	c.web.allow(0)
 	c.finish(second, again)
-	c.compare(atATime)
+	c.compare((1 + joinedAgain(c.workers...)) * atATime)
 }
 
 // TestKilledWorkers kills workers at random instants, and starts some of them again at once,
@@ -486,7 +489,7 @@ func TestKilledWorkers(t *testing.T) {
 	for _, name := range left { // what they wrote and nobody acknowledged is cut off
 		c.finish(c.start(name))
 	}
-	c.compare(kills * atATime)
+	c.compare((kills + joinedAgain(c.workers...)) * atATime)
 }
 
 // A crawl that was begun alone cannot be joined: it holds links of all sites.

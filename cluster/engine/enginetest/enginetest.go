@@ -32,7 +32,7 @@ type Host interface {
 }
 
 // patience is for how long a test waits for what must come.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Run runs the conformance suite. The host is empty and runs.
 func Run(t *testing.T, h Host) {

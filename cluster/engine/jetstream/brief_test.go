@@ -74,7 +74,7 @@ func TestBriefFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for until := time.Now().Add(30 * time.Second); bytes("BRIEF_waggle-bees") > size; time.Sleep(enginetest.ForgetAfter / 10) {
+		for until := time.Now().Add(2 * time.Minute); bytes("BRIEF_waggle-bees") > size; time.Sleep(enginetest.ForgetAfter / 10) {
 			if time.Now().After(until) {
 				t.Fatalf("what is forgotten takes %d bytes", bytes("BRIEF_waggle-bees"))
 			}

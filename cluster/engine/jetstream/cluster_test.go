@@ -82,7 +82,7 @@ func (h *clusterHost) Stop() error {
 
 // leader is the number of the server that leads the log of a crawl.
 func (h *clusterHost) leader(ctx context.Context, crawl string) (int, error) {
-	conn, err := nats.Connect(h.urls)
+	conn, err := nats.Connect(h.urls, nats.Timeout(time.Minute))
 	if err != nil {
 		return 0, err
 	}

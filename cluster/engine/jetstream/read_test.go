@@ -72,7 +72,7 @@ func beside(t *testing.T) (*jetstream.Server, *jetstream.Engine, natsjs.JetStrea
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	conn, err := nats.Connect(server.URL())
+	conn, err := nats.Connect(server.URL(), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package jetstream_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -42,7 +43,7 @@ func TestPutRemoved(t *testing.T) {
 	if list, err := takes.List(t.Context(), ""); err != nil || len(list) != 0 {
 		t.Fatalf("%v, %v", list, err)
 	}
-	conn, err := nats.Connect(server.URL())
+	conn, err := nats.Connect(server.URL(), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
