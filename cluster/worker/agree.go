@@ -142,7 +142,7 @@ func (w *Worker) suits(ctx context.Context, plan *Plan, settings map[string]stri
 	return nil
 }
 
-// first waits until the engine answers, and until there are enough workers.
+// first waits until the engine answers, and until there are enough workers. Of a crawl that is over there may never be.
 func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 	taken := make(map[int]bool)
 	told := false
@@ -162,7 +162,12 @@ func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 				return taken, nil
 			}
 			w.await(w.o.Least)
-			err = w.publish(w.ctx)
+			var over engine.Entry
+			if over, err = w.e.Get(w.ctx, keyOver); err == nil && over.Revision != 0 {
+				w.member.Suffice()
+				continue
+			}
+			err = errors.Join(err, w.publish(w.ctx))
 			if !told {
 				told = true
 				live := 0
