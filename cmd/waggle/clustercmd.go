@@ -192,7 +192,8 @@ func (c *clusterLostCmd) Run(ctx context.Context, std streams) error {
 	var l worker.Loss
 	var over bool
 	if err := c.ask(ctx, std, c.Crawl, "waggle cluster lost", func(e engine.Engine) (err error) {
-		if l, over, err = worker.Lose(ctx, e, c.Worker); errors.Is(err, worker.ErrNoWorker) {
+		note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
+		if l, over, err = worker.Lose(ctx, e, c.Worker, note); errors.Is(err, worker.ErrNoWorker) {
 			return exit{exitUsage, err}
 		}
 		return err
