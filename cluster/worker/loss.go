@@ -135,6 +135,11 @@ func Lose(ctx context.Context, e engine.Engine, name string, note func(string)) 
 		return l, false, err
 	}
 	if known < 0 {
+		if now, err := find(ctx, e, s.Worker, before); err != nil {
+			return l, false, err
+		} else if now.Session != s.Session {
+			return l, false, fmt.Errorf("%s has come back meanwhile, and its folder with it: stop the worker first, if that is to be lost", name)
+		}
 		b, err := json.Marshal(append(before, l))
 		if err != nil {
 			return l, false, err

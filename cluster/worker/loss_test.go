@@ -219,6 +219,69 @@ func TestLoseDead(t *testing.T) {
 	})
 }
 
+// A worker that comes back is seen to run as soon as it has a session, and where it does while its losses are counted, its
+// folder is not lost.
+func TestLoseBack(t *testing.T) {
+	ctx, e := t.Context(), engine.NewMemory()
+	f := frontier.NewMemory(frontier.Options{})
+	defer f.Close()
+	open := func(e engine.Engine) (*Worker, chan error) {
+		w, opened := New(ctx, Options{Engine: e, Name: "bees", Plan: Plan{Shards: 1}}), make(chan error, 1)
+		go func() { opened <- w.Open(ctx, f, Crawl{}) }()
+		return w, opened
+	}
+	w, opened := open(e)
+	if err := errors.Join(<-opened, w.Close("")); err != nil {
+		t.Fatal(err)
+	}
+	joining := &stopEngine{Engine: e, log: logTold, stop: make(chan struct{})}
+	w, opened = open(joining)
+	<-joining.stop
+	if s, err := Look(ctx, e); err != nil || len(s.Workers) != 1 || !s.Workers[0].Live {
+		t.Errorf("a worker that joined again: %+v, %v", s.Workers, err)
+	}
+	<-joining.stop
+	if err := errors.Join(<-opened, w.Close("")); err != nil {
+		t.Fatal(err)
+	}
+	counting := &stopEngine{Engine: e, log: logDone(0), stop: make(chan struct{})}
+	lost := make(chan error, 1)
+	go func() {
+		_, _, err := Lose(ctx, counting, "bees", func(string) {})
+		lost <- err
+	}()
+	<-counting.stop
+	w, opened = open(e)
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	<-counting.stop
+	if err := <-lost; err == nil || !strings.Contains(err.Error(), "has come back") {
+		t.Errorf("it came back meanwhile: %v", err)
+	}
+	if err := w.Close(""); err != nil {
+		t.Error(err)
+	}
+	if list, err := Losses(ctx, e); err != nil || len(list) > 0 {
+		t.Errorf("lost: %+v, %v", list, err)
+	}
+}
+
+// stopEngine stops whoever asks for the end of a log, until stop is received from twice.
+type stopEngine struct {
+	engine.Engine
+	log  string
+	stop chan struct{}
+}
+
+func (s *stopEngine) End(ctx context.Context, log string) (engine.Record, error) {
+	if log == s.log {
+		s.stop <- struct{}{}
+		s.stop <- struct{}{}
+	}
+	return s.Engine.End(ctx, log)
+}
+
 var errCut = errors.New("cut off")
 
 // cutEngine fails to put one key.
