@@ -452,6 +452,9 @@ func (m *Member) Free(ctx context.Context, n int) error {
 // Enough tells whether there have been enough workers to take shards, see Options.Least.
 func (m *Member) Enough() bool { return m.enough }
 
+// Suffice has the workers that are there be enough.
+func (m *Member) Suffice() { m.enough = true }
+
 // Leave ends the session, by which all its shards are free. Nothing may be asked of any host from
 // before the call on.
 func (m *Member) Leave(ctx context.Context) error {

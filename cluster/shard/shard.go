@@ -34,9 +34,12 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +122,43 @@ func Holders(ctx context.Context, e engine.Engine) (map[string]int, error) {
 		}
 	}
 	return out, nil
+}
+
+// Over tells whether a session is over. One that is not is watched: over is false once it is renewed, which takes about
+// a third of a term, and where it stands still for a term Over ends it, as workers do with those of others.
+func Over(ctx context.Context, e engine.Engine, id string, term time.Duration) (over bool, err error) {
+	still := time.After(term)
+	var first engine.Revision
+	for stood := false; ; {
+		all, err := e.List(ctx, sessions)
+		if err != nil {
+			return false, err
+		}
+		i := slices.IndexFunc(all, func(x engine.Entry) bool { return x.Key == sessions+id })
+		if i < 0 {
+			return true, nil // it was swept
+		}
+		x, v := all[i], readValue(all[i].Value)
+		first = cmp.Or(first, x.Revision)
+		switch {
+		case v.Ended:
+			return true, nil
+		case x.Revision != first:
+			return false, nil
+		case stood:
+			v.Ended = true
+			if _, err := e.Put(ctx, x.Key, v.bytes(), x.Revision); !errors.Is(err, engine.ErrChanged) {
+				return err == nil, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-still:
+			stood = true
+		case <-time.After(term / 15):
+		}
+	}
 }
 
 // longer and shorter are the time from a to b, by the clock that says more or less.

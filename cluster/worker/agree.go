@@ -44,6 +44,9 @@ func plain(value string) string {
 // longest is how many characters of a setting are told.
 const longest = 60
 
+// seeAgain is how long a key is waited for that somebody else has put.
+const seeAgain = 20 * time.Millisecond
+
 // agree keeps the plan, or takes over that of the crawl.
 func (w *Worker) agree(ctx context.Context) error {
 	mine := w.o.Plan
@@ -70,8 +73,15 @@ func (w *Worker) agree(ctx context.Context) error {
 		} else if !errors.Is(err, engine.ErrChanged) {
 			return err
 		}
-		if x, err = w.e.Get(ctx, keyCrawl); err != nil {
-			return err
+		for x.Revision == 0 { // what Get tells may be behind
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(seeAgain):
+			}
+			if x, err = w.e.Get(ctx, keyCrawl); err != nil {
+				return err
+			}
 		}
 	}
 	if w.plan, err = readPlan(x.Value); err != nil {
@@ -142,7 +152,7 @@ func (w *Worker) suits(ctx context.Context, plan *Plan, settings map[string]stri
 	return nil
 }
 
-// first waits until the engine answers, and until there are enough workers.
+// first waits until the engine answers, and until there are enough workers. Of a crawl that is over there may never be.
 func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 	taken := make(map[int]bool)
 	told := false
@@ -162,7 +172,12 @@ func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 				return taken, nil
 			}
 			w.await(w.o.Least)
-			err = w.publish(w.ctx)
+			var over engine.Entry
+			if over, err = w.e.Get(w.ctx, keyOver); err == nil && over.Revision != 0 {
+				w.member.Suffice()
+				continue
+			}
+			err = errors.Join(err, w.publish(w.ctx))
 			if !told {
 				told = true
 				live := 0

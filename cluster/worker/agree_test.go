@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -41,6 +42,37 @@ func TestPlanHolds(t *testing.T) {
 			t.Errorf("%d shards and a term of %v: %v", x.shards, x.term, err)
 		}
 	}
+}
+
+// A worker that was not the first to begin a crawl waits until it sees the plan of the other.
+func TestPlanIsBehind(t *testing.T) {
+	store := &behindEngine{Engine: engine.NewMemory(), times: 3}
+	agree := func(e engine.Engine, shards int) (Plan, error) {
+		w := New(t.Context(), Options{Engine: e, Plan: Plan{Shards: shards}})
+		defer w.Close("")
+		err := w.agree(t.Context())
+		return w.plan, err
+	}
+	if _, err := agree(store.Engine, 64); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := agree(store, 0); err != nil || p.Shards != 64 {
+		t.Errorf("%d shards, %v", p.Shards, err)
+	}
+}
+
+// behindEngine is an engine whose copy that is asked for keys is behind so many times.
+type behindEngine struct {
+	engine.Engine
+	times int
+}
+
+func (b *behindEngine) Get(ctx context.Context, key string) (engine.Entry, error) {
+	if b.times > 0 {
+		b.times--
+		return engine.Entry{Key: key}, nil
+	}
+	return b.Engine.Get(ctx, key)
 }
 
 // Another job than that of the crawl is refused before anything is done for it, by what of it is known then; nothing is

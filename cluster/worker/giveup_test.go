@@ -97,3 +97,33 @@ func TestWaitsForOthers(t *testing.T) {
 		}
 	})
 }
+
+// A worker that waits for others does not wait where the crawl is over: they need not come back.
+func TestWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := engine.NewMemory()
+		open := func(name string, least int) *Worker {
+			w := New(t.Context(), Options{Engine: store, Name: name, Least: least, Plan: Plan{Shards: 4, Term: 3 * time.Second}})
+			f := frontier.NewMemory(frontier.Options{})
+			t.Cleanup(func() { f.Close() })
+			ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+			defer cancel()
+			if err := w.Open(ctx, f, Crawl{}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return w
+		}
+		if err := open("a", 1).Close("FrontierEmpty"); err != nil {
+			t.Fatal(err)
+		}
+		b := open("b", 2)
+		b.mu.Lock()
+		if n := len(b.holds) + b.taking; n != 4 {
+			t.Errorf("it takes %d of 4 shards, which nobody has", n)
+		}
+		b.mu.Unlock()
+		if err := b.Close("FrontierEmpty"); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -89,10 +89,11 @@ func losses(ctx context.Context, e engine.Engine) (list []Loss, rev engine.Revis
 }
 
 // Lose says that the folder of a worker is lost for good, by its name or its identity. The
-// worker must not run. over tells that the crawl was over: it goes on once its workers
+// worker must not run: where its session has not ended, Lose tells note so and waits until it is renewed, which is an
+// error, or a term has passed. over tells that the crawl was over: it goes on once its workers
 // do. Of a loss that is known already, that alone is no error: an earlier call may have been cut
 // off halfway.
-func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool, err error) {
+func Lose(ctx context.Context, e engine.Engine, name string, note func(string)) (l Loss, over bool, err error) {
 	var plan Plan
 	x, err := e.Get(ctx, keyCrawl)
 	if err != nil {
@@ -114,7 +115,12 @@ func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool,
 		return l, false, err
 	}
 	if _, is := live[s.Session]; is {
-		return l, false, fmt.Errorf("%s has a session, which its folder is needed for: stop the worker, or, where it died, wait %v until that is over", name, plan.Term)
+		note(fmt.Sprintf("%s has a session: looks for up to %v whether it runs", name, plan.Term))
+		if is, err := shard.Over(ctx, e, s.Session, plan.Term); err != nil {
+			return l, false, err
+		} else if !is {
+			return l, false, fmt.Errorf("%s runs and has a session, which its folder is needed for: stop the worker first", name)
+		}
 	}
 	l = Loss{Worker: s.Worker, Name: s.Name, Place: s.ShippedTo}
 	known := slices.IndexFunc(before, func(b Loss) bool { return b.Worker == s.Worker })
@@ -129,6 +135,11 @@ func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool,
 		return l, false, err
 	}
 	if known < 0 {
+		if now, err := find(ctx, e, s.Worker, before); err != nil {
+			return l, false, err
+		} else if now.Session != s.Session {
+			return l, false, fmt.Errorf("%s has come back meanwhile, and its folder with it: stop the worker first, if that is to be lost", name)
+		}
 		b, err := json.Marshal(append(before, l))
 		if err != nil {
 			return l, false, err

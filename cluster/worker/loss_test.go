@@ -8,9 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/shard"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -152,10 +156,10 @@ func TestLoseCutOff(t *testing.T) {
 	put(keyWorker+"w", `{"name":"bees"}`)
 	put(keyOver, "FrontierEmpty")
 	cut := &cutEngine{Engine: e, key: keyOver}
-	if _, _, err := Lose(ctx, cut, "bees"); !errors.Is(err, errCut) {
+	if _, _, err := Lose(ctx, cut, "bees", func(string) {}); !errors.Is(err, errCut) {
 		t.Fatalf("cut off: %v", err)
 	}
-	l, over, err := Lose(ctx, e, "bees")
+	l, over, err := Lose(ctx, e, "bees", func(string) {})
 	if err != nil || !over || l.Pages != 1 {
 		t.Errorf("said again: %+v, over %t, %v", l, over, err)
 	}
@@ -165,7 +169,7 @@ func TestLoseCutOff(t *testing.T) {
 	if list, err := Losses(ctx, e); err != nil || len(list) != 1 {
 		t.Errorf("losses %+v, %v", list, err)
 	}
-	if _, _, err := Lose(ctx, e, "bees"); err == nil || !strings.Contains(err.Error(), "known already") {
+	if _, _, err := Lose(ctx, e, "bees", func(string) {}); err == nil || !strings.Contains(err.Error(), "known already") {
 		t.Errorf("said once more: %v", err)
 	}
 	// A worker that did not know of the loss does not end the crawl; one that did may.
@@ -179,6 +183,103 @@ func TestLoseCutOff(t *testing.T) {
 			t.Errorf("%d losses known: over is %q, not %q; %v", known, x.Value, want, err)
 		}
 	}
+}
+
+// A worker that died has a session that nobody ends where no worker runs: its folder is lost all the same. One that runs
+// is refused, without a wait of a whole term.
+func TestLoseDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, e := t.Context(), engine.NewMemory()
+		w := New(ctx, Options{Engine: e, Name: "bees", Plan: Plan{Shards: 4, Term: 3 * time.Second}})
+		f := frontier.NewMemory(frontier.Options{})
+		defer f.Close()
+		if err := w.Open(ctx, f, Crawl{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		began, notes := time.Now(), 0
+		if _, _, err := Lose(ctx, e, "bees", func(string) { notes++ }); err == nil || !strings.Contains(err.Error(), "stop the worker") || notes != 1 {
+			t.Errorf("it runs: %v; %d notes", err, notes)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("refused after %v", took)
+		}
+		w.cancel(context.Canceled) // as a process that is killed
+		w.background.Wait()
+		began = time.Now()
+		if l, _, err := Lose(ctx, e, "bees", func(string) {}); err != nil || l.Worker != w.self.Worker {
+			t.Errorf("it died: %+v, %v", l, err)
+		}
+		if took := time.Since(began); took < 3*time.Second {
+			t.Errorf("said to be lost after %v, and not a term", took)
+		}
+		if live, err := shard.Holders(ctx, e); err != nil || len(live) > 0 {
+			t.Errorf("%v have sessions; %v", live, err)
+		}
+	})
+}
+
+// A worker that comes back is seen to run as soon as it has a session, and where it does while its losses are counted, its
+// folder is not lost.
+func TestLoseBack(t *testing.T) {
+	ctx, e := t.Context(), engine.NewMemory()
+	f := frontier.NewMemory(frontier.Options{})
+	defer f.Close()
+	open := func(e engine.Engine) (*Worker, chan error) {
+		w, opened := New(ctx, Options{Engine: e, Name: "bees", Plan: Plan{Shards: 1}}), make(chan error, 1)
+		go func() { opened <- w.Open(ctx, f, Crawl{}) }()
+		return w, opened
+	}
+	w, opened := open(e)
+	if err := errors.Join(<-opened, w.Close("")); err != nil {
+		t.Fatal(err)
+	}
+	joining := &stopEngine{Engine: e, log: logTold, stop: make(chan struct{})}
+	w, opened = open(joining)
+	<-joining.stop
+	if s, err := Look(ctx, e); err != nil || len(s.Workers) != 1 || !s.Workers[0].Live {
+		t.Errorf("a worker that joined again: %+v, %v", s.Workers, err)
+	}
+	<-joining.stop
+	if err := errors.Join(<-opened, w.Close("")); err != nil {
+		t.Fatal(err)
+	}
+	counting := &stopEngine{Engine: e, log: logDone(0), stop: make(chan struct{})}
+	lost := make(chan error, 1)
+	go func() {
+		_, _, err := Lose(ctx, counting, "bees", func(string) {})
+		lost <- err
+	}()
+	<-counting.stop
+	w, opened = open(e)
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	<-counting.stop
+	if err := <-lost; err == nil || !strings.Contains(err.Error(), "has come back") {
+		t.Errorf("it came back meanwhile: %v", err)
+	}
+	if err := w.Close(""); err != nil {
+		t.Error(err)
+	}
+	if list, err := Losses(ctx, e); err != nil || len(list) > 0 {
+		t.Errorf("lost: %+v, %v", list, err)
+	}
+}
+
+// stopEngine stops whoever asks for the end of a log, until stop is received from twice.
+type stopEngine struct {
+	engine.Engine
+	log  string
+	stop chan struct{}
+}
+
+func (s *stopEngine) End(ctx context.Context, log string) (engine.Record, error) {
+	if log == s.log {
+		s.stop <- struct{}{}
+		s.stop <- struct{}{}
+	}
+	return s.Engine.End(ctx, log)
 }
 
 var errCut = errors.New("cut off")

@@ -338,6 +338,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, briefing Crawl)
 		return err
 	}
 	w.background.Go(w.watch)
+	if err := w.publish(w.ctx); err != nil { // by its status Lose knows which session it has
+		return err
+	}
 	said, err := w.e.End(w.ctx, logTold)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 			return exit{exitUsage, err}
 		}
 	}
-	made := !folder.Exists(c.Dir)
+	place := folder.Absent(c.Dir)
 	lock, err := folder.Lock(c.Dir)
 	if errors.Is(err, folder.ErrLocked) {
 		return fmt.Errorf("%s is in use by another waggle", c.Dir)
@@ -71,10 +71,11 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 	}
 	s, end, err := serveFrom(jetstream.ServerOptions{Dir: c.Dir, Listen: c.Listen, Config: c.Config})
 	if err != nil {
-		err = errors.Join(err, lock.Close())
-		if made {
-			err = errors.Join(err, os.RemoveAll(c.Dir))
+		if len(place) > 0 {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(c.Dir, "token")), os.RemoveAll(filepath.Join(c.Dir, "store")))
 		}
+		err = errors.Join(err, lock.Close())
+		place.Remove()
 		if errors.As(err, new(*jetstream.OptionError)) {
 			return exit{exitUsage, err}
 		}
@@ -192,7 +193,8 @@ func (c *clusterLostCmd) Run(ctx context.Context, std streams) error {
 	var l worker.Loss
 	var over bool
 	if err := c.ask(ctx, std, c.Crawl, "waggle cluster lost", func(e engine.Engine) (err error) {
-		if l, over, err = worker.Lose(ctx, e, c.Worker); errors.Is(err, worker.ErrNoWorker) {
+		note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
+		if l, over, err = worker.Lose(ctx, e, c.Worker, note); errors.Is(err, worker.ErrNoWorker) {
 			return exit{exitUsage, err}
 		}
 		return err

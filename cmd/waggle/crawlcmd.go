@@ -115,8 +115,8 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if err := cmp.Or(collection.At(c.Out).Usable(), collection.At(c.Out).BringBack()); err != nil {
 		return exit{exitUsage, err}
 	}
-	// What starts a worker again gives the same command.
-	if col := collection.At(c.Out); c.File != "" && col.Begun() && (c.Resume || c.Join != "" && col.OfSeveral()) {
+	// What starts a worker again gives the same command. One that was killed while it joined is of several once it has.
+	if col := collection.At(c.Out); c.File != "" && col.Begun() && (c.Resume || c.Join != "" && (col.OfSeveral() || !folder.Exists(col.EventLog()))) {
 		if err := c.goOnByItsOwn(col, std.err); err != nil {
 			return exit{exitUsage, err}
 		}

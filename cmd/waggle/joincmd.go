@@ -185,6 +185,8 @@ func (c *engineFlags) tryEngine(ctx context.Context, crawl, name string, existin
 func onlyCrawl(ctx context.Context, o jetstream.Options) (string, error) {
 	names, err := jetstream.Crawls(ctx, o)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", fmt.Errorf("the engine does not tell in time which crawls it has: %w", err)
 	case err != nil:
 		return "", fmt.Errorf("the engine does not tell which crawls it has, as to the user of a worker: give the name of the crawl, as in its job file: %w", err)
 	case len(names) == 0:

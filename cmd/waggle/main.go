@@ -329,6 +329,9 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	}
 	// What Ctrl-C cut short has not failed.
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && exitCodeOf(err) != exitStopped {
+		if failed := besideStop(err); failed != nil {
+			complain(std.err, failed)
+		}
 		err = exit{exitStopped, errors.New("stopped")}
 	}
 	err = folderGiven(err)
@@ -336,6 +339,28 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		complain(std.err, err)
 	}
 	return exitCodeOf(err)
+}
+
+// besideStop is what failed as well where a command was stopped, nil for nothing: the parts of a joined error that
+// are not of the stop.
+func besideStop(err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return besideStop(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		if err.Error() != errors.Join(e.Unwrap()...).Error() {
+			return nil // one sentence, which tells of the stop
+		}
+		var failed []error
+		for _, part := range e.Unwrap() {
+			failed = append(failed, besideStop(part))
+		}
+		return errors.Join(failed...)
+	}
+	return nil
 }
 
 // folderGiven says what to give where a person named a folder in the place of a file.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +41,40 @@ func TestLostOutput(t *testing.T) {
 		if got := run(t.Context(), args, std); got != exitFailed || !strings.Contains(contents(t, said), "write /dev/full: ") {
 			t.Errorf("%v ends with %d: %s", args, got, contents(t, said))
 		}
+	}
+}
+
+// What failed as well is told where a command was stopped, and nothing of the stop.
+func TestBesideStop(t *testing.T) {
+	stop, full := fmt.Errorf("reading: %w", context.Canceled), errors.New("the disk is full")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{stop, ""},
+		{errors.Join(stop, context.Canceled), ""},
+		{fmt.Errorf("%w: %w", full, stop), ""},
+		{errors.Join(context.Canceled, full), "the disk is full"},
+		{exit{exitUsage, fmt.Errorf("merging: %w", errors.Join(context.Canceled, errors.Join(full, stop), os.ErrClosed))}, "the disk is full\nfile already closed"},
+	} {
+		got := ""
+		if err := besideStop(c.err); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "bees")
+	std, said := files(t)
+	if got := run(t.Context(), []string{"crawl", honeySite(t), "-o", dir, "--keywords", "honey", "--allow-private", "--delay", "0"}, std); got != exitDone {
+		t.Fatalf("the crawl ends with %d: %s", got, contents(t, said))
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	std, said = files(t)
+	if got := run(over, []string{"cluster", "merge", dir, "-o", dir + "-2"}, std); got != exitStopped || !strings.Contains(contents(t, said), "needs no merging") || !strings.HasSuffix(contents(t, said), "waggle: stopped\n") {
+		t.Errorf("what is refused and stopped ends with %d: %s", got, contents(t, said))
 	}
 }
 

@@ -110,14 +110,26 @@ func Exists(name string) bool {
 // the lock is closed or the process ends. The error wraps ErrLocked if another
 // process has it. The file "lock" in the folder stays there.
 func Lock(dir string) (io.Closer, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		err := os.MkdirAll(dir, 0o755)
+		var f *os.File
+		if err == nil {
+			f, err = lock(dir, filepath.Join(dir, "lock"), 0o644)
+		}
+		// Whoever had it may have removed it meanwhile.
+		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) && try < 100 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch ok, err := inPlace(f); {
+		case err != nil:
+			return nil, err
+		case ok:
+			return f, nil
+		}
 	}
-	f, err := lock(dir, filepath.Join(dir, "lock"), 0o644)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
 }
 
 // LockFile is Lock for a single file: what is locked is an empty file beside it, "NAME.lock",
@@ -128,18 +140,26 @@ func LockFile(name string) (io.Closer, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Whoever had it may have removed it between its opening and its locking here.
-		held, err := f.Stat()
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		if there, err := os.Stat(f.Name()); err == nil && os.SameFile(held, there) {
+		switch ok, err := inPlace(f); {
+		case err != nil:
+			return nil, err
+		case ok:
 			return lockedFile{f}, nil
 		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
 	}
+}
+
+// inPlace tells whether a file that was locked still has its name, and closes it otherwise: whoever had the lock may have
+// removed it between its opening and its locking here.
+func inPlace(f *os.File) (bool, error) {
+	held, err := f.Stat()
+	if err != nil {
+		return false, errors.Join(err, f.Close())
+	}
+	if there, err := os.Stat(f.Name()); err == nil && os.SameFile(held, there) {
+		return true, nil
+	}
+	return false, f.Close()
 }
 
 // lockedFile is the lock of a file.
@@ -186,10 +206,20 @@ func Absent(dir string) (made New) {
 	return made
 }
 
-// Remove takes away what was made, as far as nothing but a lock is in it.
+// Remove takes away what was made, as far as nothing but a lock is in it, unless another process has taken it meanwhile. This
+// one has given its own lock back.
 func (made New) Remove() {
-	if len(made) == 0 {
+	if len(made) == 0 || !Exists(made[0]) {
 		return
+	}
+	l, err := Lock(made[0])
+	switch {
+	case errors.Is(err, ErrLocked):
+		return
+	case err == nil && runtime.GOOS == "windows": // which removes no file that is open
+		l.Close()
+	case err == nil:
+		defer l.Close()
 	}
 	os.Remove(filepath.Join(made[0], "lock")) // what stays is in the way of nothing
 	for _, dir := range made {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -102,4 +103,36 @@ func TestHeldIsAQuestion(t *testing.T) {
 	}
 	close(over)
 	asking.Wait()
+}
+
+// A folder that one process makes and removes again is at no time had by two.
+func TestRemovedMeanwhile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	var group sync.WaitGroup
+	var holders atomic.Int32
+	for range 4 {
+		group.Go(func() {
+			for range 500 {
+				l, err := Lock(dir)
+				if errors.Is(err, ErrLocked) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if holders.Add(1) > 1 || !Exists(filepath.Join(dir, "lock")) {
+					t.Error("two have it, or its lock is gone")
+				}
+				holders.Add(-1)
+				l.Close()
+				New{dir}.Remove()
+			}
+		})
+	}
+	group.Wait()
+	New{dir}.Remove()
+	if Exists(dir) {
+		t.Error("it is still there")
+	}
 }

@@ -1,11 +1,13 @@
 package jetstream_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +23,7 @@ type gate struct {
 
 	mu    sync.Mutex
 	mute  bool
+	lose  string // the next answer with this in it is lost; "" = none
 	conns []net.Conn
 }
 
@@ -66,6 +69,9 @@ type answers struct {
 func (a answers) Write(b []byte) (int, error) {
 	a.g.mu.Lock()
 	mute := a.g.mute
+	if lose := a.g.lose; lose != "" && bytes.Contains(b, []byte(lose)) {
+		mute, a.g.lose = true, ""
+	}
 	a.g.mu.Unlock()
 	if mute {
 		return len(b), nil
@@ -213,5 +219,35 @@ func TestLostAnswers(t *testing.T) {
 	}, func() bool { return true }, nothing)
 	if !errors.Is(err, engine.ErrChanged) {
 		t.Errorf("a put on an earlier revision: %v", err)
+	}
+}
+
+// A server that does not answer for a while is asked again which crawls it has.
+func TestCrawlsAgain(t *testing.T) {
+	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	e, err := jetstream.Open(t.Context(), jetstream.Options{Server: server, Crawl: "bees"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	at, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGate(t, at.Host)
+	g.lose = "stream_names_response"
+	at.Host = g.listener.Addr().String()
+	names, err := jetstream.Crawls(t.Context(), jetstream.Options{URL: at.String()})
+	if err != nil || !slices.Equal(names, []string{"bees"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.lose != "" {
+		t.Error("no answer was lost")
 	}
 }

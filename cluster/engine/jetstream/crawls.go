@@ -14,15 +14,17 @@ func Crawls(ctx context.Context, o Options) ([]string, error) {
 		return nil, err
 	}
 	defer e.conn.Close()
-	try, cancel := context.WithTimeout(ctx, tryFor)
-	defer cancel()
-	list := e.js.StreamNames(try)
 	var out []string
-	for name := range list.Name() {
-		if crawl, is := strings.CutPrefix(name, bucket("")); is {
-			out = append(out, crawl)
+	err := e.again(ctx, func(ctx context.Context) error {
+		out = nil
+		list := e.js.StreamNames(ctx)
+		for name := range list.Name() {
+			if crawl, is := strings.CutPrefix(name, bucket("")); is {
+				out = append(out, crawl)
+			}
 		}
-	}
+		return list.Err()
+	})
 	slices.Sort(out)
-	return out, list.Err()
+	return out, err
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -81,16 +82,38 @@ func Serve(o ServerOptions) (*Server, error) {
 		return nil, fmt.Errorf("the engine: %w", err)
 	}
 	s.server = started
+	var failed failure
 	if o.Config != "" {
-		started.ConfigureLogger()
+		started.ConfigureLogger() // what is fatal ends the process
+	} else {
+		started.SetLogger(&failed, false, false)
 	}
 	started.Start()
+	if why := failed.why.Load(); why != nil && started.Addr() == nil {
+		started.Shutdown()
+		return nil, fmt.Errorf("the engine does not start: %s", *why)
+	}
 	if !started.ReadyForConnections(10 * time.Second) {
 		started.Shutdown()
 		return nil, fmt.Errorf("the engine does not start at %s: is the port taken?", options.Host+":"+strconv.Itoa(options.Port))
 	}
 	return s, nil
 }
+
+// failure is a logger that keeps why a server does not start: it tells that nowhere else.
+type failure struct{ why atomic.Pointer[string] }
+
+func (f *failure) keep(format string, v []any) {
+	why := fmt.Sprintf(format, v...)
+	f.why.Store(&why)
+}
+
+func (f *failure) Fatalf(format string, v ...any) { f.keep(format, v) }
+func (f *failure) Errorf(format string, v ...any) { f.keep(format, v) }
+func (f *failure) Warnf(string, ...any)           {}
+func (f *failure) Noticef(string, ...any)         {}
+func (f *failure) Debugf(string, ...any)          {}
+func (f *failure) Tracef(string, ...any)          {}
 
 // OptionError says what is wrong with the options of a server, which did not begin.
 type OptionError struct{ Err error }
