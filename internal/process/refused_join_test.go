@@ -61,11 +61,13 @@ func TestRefusedJoin(t *testing.T) {
 	h.says("waits for the engine", 1)
 	h.stop()
 	nothing("waiting for the engine")
-	c.engine = right
+	// Nobody is waited for where the crawl is over: this is an engine on which it has not begun.
+	_, c.engine = c.startEngine(filepath.Join(c.dir, "fresh"), "--listen", "127.0.0.1:0")
 	h = c.start("w1", "--workers-min", "9")
 	h.says("waits for 9 workers", 1)
 	h.stop()
 	nothing("waiting for workers")
+	c.engine = right
 	c.finish(c.start("w1"))
 	// What holds for all workers is changed for all of them, and not below what they have done.
 	for what, x := range map[string]struct {
