@@ -491,7 +491,7 @@ func TestPowerFailsAnywhere(t *testing.T) {
 		err      error  // that the run ends with
 		requests int    // after which it is stopped; 0 = never
 		failing  string // the file of which a sync fails then
-		tears    int    // of its log, before that
+		tears    int    // the write of the log that is torn before that sync; 0 = none
 	}{{err: errDead}, {requests: 10}, {err: syscall.ENOSPC}, {syscall.EIO, 5, "events", 0}, {syscall.EIO, 5, ".warc", 0}, {syscall.EIO, 0, "events", 7}, {err: errDead}, {err: errDead}, {}} {
 		o := d.options()
 		o.Archive.MaxFile = 20_000
@@ -506,6 +506,11 @@ func TestPowerFailsAnywhere(t *testing.T) {
 		if !errors.Is(err, way.err) {
 			t.Fatalf("run %d: %v", run, err)
 		}
+		d.mu.Lock()
+		if d.failing != "" {
+			t.Errorf("run %d: no sync of %s failed", run, d.failing)
+		}
+		d.mu.Unlock()
 	}
 	d.mu.Lock()
 	d.cut = nil

@@ -119,11 +119,11 @@ func (d *driver) leaseBest(ctx context.Context, now time.Time, n int, rescore fu
 }
 
 // noteBetter notes that better links brought pages. Each is a reason to wait for more: for as long as
-// the crawl takes for worthOfBetter pages in the mean (those of other workers included), and for all of them
+// the crawl takes for worthOfBetter pages in the mean (those that other workers had before it joined left out), and for all of them
 // Policy.WaitForBetter from now at most. So a few good links of slow hosts do not hold up a crawl that is fast without them.
 func (d *driver) noteBetter(now time.Time, pages int) {
 	most := now.Add(d.step.policy.WaitForBetter)
-	mean := d.step.count.Spent / time.Duration(max(1, d.step.count.Pages+d.others.Pages))
+	mean := d.step.count.Spent / time.Duration(max(1, d.step.count.Pages+d.others.Pages-d.othersBefore))
 	d.betterUntil = later(d.betterUntil, now).Add(time.Duration(pages) * worthOfBetter * mean)
 	if d.betterUntil.After(most) {
 		d.betterUntil = most

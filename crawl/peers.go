@@ -417,10 +417,14 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	if sum, version := d.Peers.Others(); version != d.othersVersion {
-		if d.othersVersion = version; sum.Better > d.others.Better {
-			d.noteBetter(now, sum.Better-d.others.Better)
+		if d.othersVersion == 0 {
+			d.othersBefore = sum.Pages
 		}
-		d.others, d.step.sharing.pages = sum, sum.Pages
+		better := sum.Better - d.others.Better
+		d.othersVersion, d.others, d.step.sharing.pages = version, sum, sum.Pages
+		if better > 0 {
+			d.noteBetter(now, better)
+		}
 		d.ranking.Elsewhere(sum.Waiting, sum.Held)
 	}
 	m, err := d.Peers.Receive(ctx)

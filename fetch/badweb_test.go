@@ -64,7 +64,7 @@ func address(t testing.TB, s string) web.URL {
 // Every misbehaviour comes to the outcome its scenario states, within bounds.
 func TestBadWeb(t *testing.T) {
 	const limit = 1 << 20
-	const bound = time.Minute // for one misbehaviour, all being asked at the same time
+	const bound = 30 * time.Second // for one misbehaviour, all being asked at the same time
 	s := badWeb(t)
 	temporary := map[web.Reason]bool{
 		web.ReasonTimeout: true, web.ReasonReset: true, web.ReasonConnect: true, web.ReasonRobotsMissing: true,

@@ -64,7 +64,9 @@ func (d *desk) followed(b *browser, n int) {
 	for range 7 {
 		// A second click while the first is on its way would leave the page again.
 		x, y := b.tile(n)
-		b.Seen(asked, x, y)
+		seen, enough := context.WithTimeout(asked, 20*time.Second)
+		b.Seen(seen, x, y)
+		enough()
 		select {
 		case <-asked.Done():
 			return

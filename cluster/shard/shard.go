@@ -127,12 +127,15 @@ func Holders(ctx context.Context, e engine.Engine) (map[string]int, error) {
 // Over tells whether a session is over. One that is not is watched: over is false once it is renewed, which takes about
 // a third of a term, and where it stands still for a term Over ends it, as workers do with those of others.
 func Over(ctx context.Context, e engine.Engine, id string, term time.Duration) (over bool, err error) {
-	still := time.After(term)
+	var still <-chan time.Time // from the first look on, however long that takes
 	var first engine.Revision
 	for stood := false; ; {
 		all, err := e.List(ctx, sessions)
 		if err != nil {
 			return false, err
+		}
+		if still == nil {
+			still = time.After(term)
 		}
 		i := slices.IndexFunc(all, func(x engine.Entry) bool { return x.Key == sessions+id })
 		if i < 0 {

@@ -236,11 +236,19 @@ func TestLoseBack(t *testing.T) {
 	}
 	joining := &stopEngine{Engine: e, log: logTold, stop: make(chan struct{})}
 	w, opened = open(joining)
-	<-joining.stop
+	reached := func(e *stopEngine, ended chan error) {
+		t.Helper()
+		select {
+		case <-e.stop:
+		case err := <-ended:
+			t.Fatalf("it ended before: %v", err)
+		}
+	}
+	reached(joining, opened)
 	if s, err := Look(ctx, e); err != nil || len(s.Workers) != 1 || !s.Workers[0].Live {
 		t.Errorf("a worker that joined again: %+v, %v", s.Workers, err)
 	}
-	<-joining.stop
+	reached(joining, opened)
 	if err := errors.Join(<-opened, w.Close("")); err != nil {
 		t.Fatal(err)
 	}
@@ -250,12 +258,12 @@ func TestLoseBack(t *testing.T) {
 		_, _, err := Lose(ctx, counting, "bees", func(string) {})
 		lost <- err
 	}()
-	<-counting.stop
+	reached(counting, lost)
 	w, opened = open(e)
 	if err := <-opened; err != nil {
 		t.Fatal(err)
 	}
-	<-counting.stop
+	reached(counting, lost)
 	if err := <-lost; err == nil || !strings.Contains(err.Error(), "has come back") {
 		t.Errorf("it came back meanwhile: %v", err)
 	}

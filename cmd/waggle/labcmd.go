@@ -66,7 +66,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return exit{exitStopped, errors.New("stopped; the same command goes on where it was")}
+		return stoppedOr(ctx, errors.Join(err, broken, ctx.Err()), "stopped; the same command goes on where it was")
 	case errors.Join(err, broken) != nil:
 		return exit{exitFailed, cmp.Or(err, broken)} // cells were made: what is wrong is not the command
 	case out.Failed > 0:

@@ -445,13 +445,17 @@ func wrongJob(err error) error {
 	return err
 }
 
-// stoppedOr is the error of a command that may have been interrupted. One that came to its end all the
-// same was not stopped.
+// stoppedOr is the error of a command that may have been interrupted: what failed as well, and that it was stopped. One
+// that came to its end all the same was not stopped. An error that does not tell of the stop follows from it.
 func stoppedOr(ctx context.Context, err error, stopped string) error {
-	if err != nil && ctx.Err() != nil {
-		return exit{exitStopped, errors.New(stopped)}
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
-	return err
+	stop := errors.New(stopped)
+	if errors.Is(err, context.Canceled) {
+		stop = errors.Join(besideStop(err), stop)
+	}
+	return exit{exitStopped, stop}
 }
 
 // complain writes an error line by line, without what a page, a server or a

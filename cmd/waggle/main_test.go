@@ -89,6 +89,7 @@ func TestStoppedOr(t *testing.T) {
 		want string
 	}{
 		{on, nil, ""}, {over, nil, ""}, {on, os.ErrClosed, os.ErrClosed.Error()}, {over, os.ErrClosed, "stopped"},
+		{over, fmt.Errorf("reading: %w", context.Canceled), "stopped"}, {over, errors.Join(context.Canceled, os.ErrClosed), os.ErrClosed.Error() + "\nstopped"},
 	} {
 		got := ""
 		if err := stoppedOr(c.ctx, c.err, "stopped"); err != nil {

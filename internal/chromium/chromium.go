@@ -154,7 +154,7 @@ func (b *Browser) Click(x, y float64) {
 }
 
 // Seen waits until the page at a place of the window has seen what the mouse did before, or has lost it, as it was not
-// painted yet; where that page is gone, until ctx is over.
+// painted yet; where that page is gone, until ctx is over, or patience.
 func (b *Browser) Seen(ctx context.Context, x, y float64) {
 	b.t.Helper()
 	within, cancel := context.WithTimeout(ctx, patience)

@@ -88,7 +88,6 @@ func TestWorkersByAccounts(t *testing.T) {
 	ca := c.ca
 	c.args, c.term = []string{"--workers", fmt.Sprint(atATime), "--join-ca", ca}, 15*time.Second
 	hands := []*hand{c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")}
-	c.web.await(t, 1)
 	c.finish(hands...)
 	c.mended(0, hands...)
 	for _, h := range hands {

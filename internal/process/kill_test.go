@@ -203,7 +203,7 @@ func instants(kills, first, all int) []instant {
 }
 
 // runMost is for how long a run may take that is to come to its end: only one that never does takes longer.
-const runMost = 10 * time.Minute
+const runMost = 4 * time.Minute
 
 // crawlKilled runs a crawl to its end and kills it on the way at these instants,
 // looking each time at what is left of it.

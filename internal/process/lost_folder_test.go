@@ -3,7 +3,6 @@ package process
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,7 +38,7 @@ func TestLostFolder(t *testing.T) {
 				w2.says("shipped ", w2.out.count("shipped ")+1)
 			}
 			if over {
-				c.refused("has a session", "cluster", "lost", "w2", "--join", c.engine)
+				c.refused("runs and has a session", "cluster", "lost", "w2", "--join", c.engine)
 			}
 			w2.kill()
 			had := archived(t, w2.dir)
@@ -89,7 +88,7 @@ func TestLostFolder(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d pages of the worker were shipped, and told of; %d requests were repeated. %s", len(told), len(had), repeated, said)
-			if lost == 0 || len(told) == 0 || repeated < lost || repeated > lost+4+4*joinedAgain(c.workers...) {
+			if lost == 0 || len(told) == 0 || repeated < lost || repeated > lost+c.repeated(1) {
 				t.Errorf("%d pages were lost and %d shipped, and %d requests repeated", lost, len(told), repeated)
 			}
 			for _, s := range c.web.hurried(c.delay) {
@@ -120,18 +119,10 @@ func TestLostFolder(t *testing.T) {
 	}
 }
 
-// lose says that the folder of a worker is lost, once its session is over.
+// lose says that the folder of a worker that was killed is lost.
 func (c *crew) lose(name string) string {
 	c.Helper()
-	for late := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		out, err := waggleCommand([]string{"cluster", "lost", name, "--join", c.engine}).CombinedOutput()
-		if err == nil {
-			return string(out)
-		}
-		if _, failed := err.(*exec.ExitError); !failed || !strings.Contains(string(out), "has a session") || time.Now().After(late) {
-			c.Fatalf("lost: %v\n%s", err, out)
-		}
-	}
+	return c.waggle("cluster", "lost", name, "--join", c.engine)
 }
 
 // toldShipped is how many files of its archive a worker has shipped, as far as it has told.

@@ -299,6 +299,31 @@ func TestEngineAway(t *testing.T) {
 	c.mended(outages*len(hands), hands...)
 }
 
+// TestWorkersComeAndGo has a worker join while another crawls, one leave in good order, and
+// come back.
+func TestWorkersComeAndGo(t *testing.T) {
+	long.Test(t, "crawls with several processes")
+	t.Parallel()
+	c := newCrew(t, 40, 12, 30*time.Millisecond)
+	c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second // nobody is lost
+	c.serveEngine()
+	c.web.allow(300) // the crawl goes on until the one that left is back
+	first := c.start("w0")
+	c.web.await(t, 40)
+	second := c.start("w1")
+	c.web.await(t, 120)
+	first.stop()
+	if code := first.cmd.ProcessState.ExitCode(); code != 3 {
+		t.Errorf("a worker that was stopped ended with %d: %s", code, first.out.String())
+	}
+	c.web.await(t, 200)
+	again := c.start("w0")
+	c.awaitBack(again)
+	c.web.allow(0)
+	c.finish(second, again)
+	c.compare(c.repeated(1))
+}
+
 // TestStoppedWithoutEngine stops a worker while its engine does not answer: it ends as others that are stopped do, and goes
 // on later.
 func TestStoppedWithoutEngine(t *testing.T) {
@@ -321,7 +346,7 @@ func TestStoppedWithoutEngine(t *testing.T) {
 		stopped = c.start("w0")
 	})
 	c.finish(stopped, other)
-	c.compare((1 + joinedAgain(c.workers...)) * atATime)
+	c.compare(c.repeated(1))
 }
 
 // TestPausedWorker stops the process of a worker for longer than its session lasts, and lets

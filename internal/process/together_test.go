@@ -309,6 +309,17 @@ func joinedAgain(hands ...*hand) (n int) {
 	return n
 }
 
+// repeated is how many requests workers may have made twice after so many faults: those that were under way at a fault, and
+// when a session was over. That may come of a machine that stands still, but not to each worker twice.
+func (c *crew) repeated(faults int) int {
+	c.Helper()
+	n := joinedAgain(c.workers...)
+	if n > faults+len(c.workers) {
+		c.Errorf("%d workers joined again %d times after %d faults", len(c.workers), n, faults)
+	}
+	return (faults + n) * atATime
+}
+
 // mended holds what the workers have against the web, after faults that made each of some
 // of them join again: what was under way then was asked for again.
 func (c *crew) mended(faults int, hands ...*hand) {
@@ -388,7 +399,6 @@ func TestTogether(t *testing.T) {
 			for i := range n {
 				hands = append(hands, c.start(fmt.Sprint("w", i), "--workers-min", fmt.Sprint(n)))
 			}
-			c.web.await(t, 1) // they have started, however many they are
 			c.finish(hands...)
 			c.mended(0, hands...)
 			said, err := waggleCommand([]string{"crawl", "-o", hands[0].dir, "--resume"}).CombinedOutput()
@@ -420,30 +430,6 @@ func TestTogether(t *testing.T) {
 // atATime is how many fetches a worker of the tests below makes at a time: so many may be
 // repeated where it is stopped or lost.
 const atATime = 4
-
-// TestWorkersComeAndGo has a worker join while another crawls, one leave in good order, and
-// come back.
-func TestWorkersComeAndGo(t *testing.T) {
-	long.Test(t, "crawls with several processes")
-	t.Parallel()
-	c := newCrew(t, 40, 12, 30*time.Millisecond)
-	c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second // nobody is lost
-	c.serveEngine()
-	c.web.allow(300) // the crawl goes on until the one that left is back
-	first := c.start("w0")
-	c.web.await(t, 40)
-	second := c.start("w1")
-	c.web.await(t, 120)
-	first.stop()
-	if code := first.cmd.ProcessState.ExitCode(); code != 3 {
-		t.Errorf("a worker that was stopped ended with %d: %s", code, first.out.String())
-	}
-	c.web.await(t, 200)
-	again := c.start("w0")
-	c.web.allow(0)
-	c.finish(second, again)
-	c.compare((1 + joinedAgain(c.workers...)) * atATime)
-}
 
 // TestKilledWorkers kills workers at random instants, and starts some of them again at once,
 // others when their shards have been taken over, and others never. WAGGLE_KILLS says how
@@ -489,7 +475,7 @@ func TestKilledWorkers(t *testing.T) {
 	for _, name := range left { // what they wrote and nobody acknowledged is cut off
 		c.finish(c.start(name))
 	}
-	c.compare((kills + joinedAgain(c.workers...)) * atATime)
+	c.compare(c.repeated(kills))
 }
 
 // A crawl that was begun alone cannot be joined: it holds links of all sites.

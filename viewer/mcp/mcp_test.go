@@ -143,7 +143,7 @@ func TestUnreadableLog(t *testing.T) {
 	if err := errors.Join(os.Remove(col.EventLog()), os.Mkdir(col.EventLog(), 0o700), os.WriteFile(filepath.Join(col.EventLog(), "file"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	got, err := client(t, Options{Collection: col}).CallTool(ctx, &sdk.CallToolParams{Name: "figures"})
 	if err != nil || got.IsError {

@@ -47,7 +47,7 @@ func TestStrangers(t *testing.T) {
 	}
 	defer server.Close()
 	open := func(o jetstream.Options) (*jetstream.Engine, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
 		if o.Crawl == "" {
 			o.Crawl = "bees"
