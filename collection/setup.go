@@ -115,7 +115,7 @@ func (c Collection) remedyOf(path string) string {
 	case c.ExampleFile():
 		return fmt.Sprintf("put the file back; or have the examples of job.yaml gathered and the pages judged anew: waggle judge %[1]s, or by others: waggle judge %[1]s --keywords WORDS --example PAGE", c.dir)
 	case c.CriticFile():
-		return fmt.Sprintf("put the file back; or have the pages judged anew by another: waggle judge %s --critic FILE", c.dir)
+		return fmt.Sprintf("put the file back; or have the pages judged anew by another: waggle judge %s --critic FILE --focus TOPIC", c.dir)
 	}
 	return remedyPutBack
 }
@@ -334,7 +334,7 @@ func (w *Writer) openSetup(o StoreOptions) error {
 		case path == w.ExampleFile() || path == w.CriticFile():
 			return w.refusal(d)
 		case !o.AcceptLoss:
-			return fmt.Errorf("%w (--accept-loss goes on with what there is)", w.refusal(d))
+			return fmt.Errorf("%w (waggle crawl --resume --accept-loss goes on with what there is)", w.refusal(d))
 		default:
 			known = false
 			o.Note(fmt.Sprintf("%s; the crawl goes on with what there is", d))

@@ -64,6 +64,9 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	if c.Study != "" {
 		return c.study(ctx, io)
 	}
+	if c.Against != "" {
+		return exit{exitUsage, errors.New("--against is for --study DIR")}
+	}
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("where to? name the model file with -o FILE, or a folder for tables and charts with --study DIR")}
 	}

@@ -122,6 +122,9 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 	}); err != nil {
 		return err
 	}
+	if len(all.Workers) == 0 {
+		return errors.New("the engine knows of no worker of this crawl")
+	}
 	if c.JSON {
 		out := json.NewEncoder(std.out)
 		for i := range all.Workers {
@@ -131,9 +134,6 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 			}
 		}
 		return nil
-	}
-	if len(all.Workers) == 0 {
-		return errors.New("the engine knows of no worker of this crawl")
 	}
 	return writeScene(std.out, all, time.Now())
 }

@@ -121,6 +121,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 			return exit{exitUsage, err}
 		}
 	}
+	if col := collection.At(c.Out); c.Resume && folder.Exists(col.KnownFile()) {
+		return c.goOnWithRound(ctx, std, docs, col)
+	}
 	return c.crawl(ctx, std, docs, nil)
 }
 
@@ -405,6 +408,9 @@ func notMade(ctx context.Context, m *job.Maker, place func(path string) string, 
 func damageRemedy(dir string) string {
 	if before, err := collection.At(dir).RoundsBefore(); err == nil && len(before) > 0 {
 		return remedyThen(dir, "the same command")
+	}
+	if collection.At(dir).OfSeveral() {
+		return remedyThen(dir, "--resume --join ENGINE")
 	}
 	return remedyThen(dir, "--resume (--resume --accept-loss does both)")
 }

@@ -63,18 +63,18 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		var x exit
 		switch {
 		// What is wrong with the command shows in the first round; later a proxy or a store may be down for a time.
-		case c.Every == nil, ctx.Err() != nil, err != nil && !errors.As(err, &x), x.code == exitUsage && !made:
+		case c.Every == nil, err != nil && (ctx.Err() != nil || !errors.As(err, &x)), x.code == exitUsage && !made:
 			return err
 		case err != nil: // what ended this round need not end the next
 			complain(std.err, err)
 		}
 		made = made || x.code != exitUsage
 		next := began.Add(*c.Every)
-		if next.After(time.Now()) {
+		if ctx.Err() == nil && next.After(time.Now()) {
 			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format("2006-01-02 15:04:05"))
 		}
 		if !await(ctx, clock.System{}, next) {
-			return nil
+			return exit{exitStopped, errors.New("stopped; go on with: " + c.goOn())}
 		}
 	}
 }
@@ -118,14 +118,26 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 	err = own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
 		return prepareRound(ctx, m, w, base, n, job.LinkParser(base, docs))
 	})
+	return c.afterRound(ctx, std, col, n, job.LinkParser(base, docs), err)
+}
+
+// goOnWithRound is `waggle crawl -o ROUND --resume`: a round goes on as a round, whoever names its folder.
+func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Documents, col collection.Collection) error {
+	before, err := col.RoundsBefore()
+	if err != nil {
+		return err
+	}
+	err = c.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error { return knowAgain(m, w) })
+	return c.afterRound(ctx, std, col, len(before), job.LinkParser(col, docs), err)
+}
+
+// afterRound reports round n, which ended with err.
+func (c *crawlCmd) afterRound(ctx context.Context, std streams, col collection.Collection, n int, p *parse.Parser, err error) error {
 	var x exit
 	if !col.Begun() || errors.As(err, &x) && x.code == exitUsage {
 		return err // nothing to report
 	}
-	if report := reportRound(context.WithoutCancel(ctx), std.out, c.JSON, col, n, job.LinkParser(base, docs)); report != nil {
-		err = errors.Join(err, report)
-	}
-	return err
+	return errors.Join(err, reportRound(context.WithoutCancel(ctx), std.out, c.JSON, col, n, p))
 }
 
 // unread is the error of reading the log of a round, with what helps where that is damaged.
@@ -138,38 +150,47 @@ func unread(col collection.Collection, err error) error {
 
 // prepareRound has a crawl ask for the pages that the rounds before round n know.
 func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base collection.Collection, n int, p *parse.Parser) error {
-	var known []collection.Known
 	if m.Begun != nil {
-		for k, err := range w.Known() {
-			if err != nil {
-				return err
-			}
-			known = append(known, k)
-		}
-	} else {
-		last := base.Round(n - 1)
-		before, err := revisit.Read(ctx, last, n-1, p)
-		if err != nil {
-			return unread(last, err)
-		}
-		m.Before = &last
-		known = before.Known
-		revisit.Choose(known, time.Now(), m.Job.Budget.Pages)
-		examples, err := base.Examples()
-		if err != nil {
-			return err
-		}
-		m.Known = map[string]collection.Example{}
-		for _, e := range examples {
-			m.Known[e.Source] = e
-		}
-		if err := w.SaveKnown(known); err != nil {
-			return err
-		}
+		return knowAgain(m, w)
 	}
+	last := base.Round(n - 1)
+	before, err := revisit.Read(ctx, last, n-1, p)
+	if err != nil {
+		return unread(last, err)
+	}
+	m.Before = &last
+	revisit.Choose(before.Known, time.Now(), m.Job.Budget.Pages)
+	examples, err := base.Examples()
+	if err != nil {
+		return err
+	}
+	m.Known = map[string]collection.Example{}
+	for _, e := range examples {
+		m.Known[e.Source] = e
+	}
+	if err := w.SaveKnown(before.Known); err != nil {
+		return err
+	}
+	askAgain(m, w, before.Known)
+	return nil
+}
+
+// knowAgain has a round that goes on ask for the pages that it was told to ask for.
+func knowAgain(m *job.Maker, w *collection.Writer) error {
+	var known []collection.Known
+	for k, err := range w.Known() {
+		if err != nil {
+			return err
+		}
+		known = append(known, k)
+	}
+	askAgain(m, w, known)
+	return nil
+}
+
+func askAgain(m *job.Maker, w *collection.Writer, known []collection.Known) {
 	m.Again = revisit.Again(known, m.Job.Budget.Pages)
 	m.Between = revisit.Before(w.Collection)
-	return nil
 }
 
 // reportRound writes changes.tsv, and tells what changed.

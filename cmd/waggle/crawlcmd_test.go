@@ -191,7 +191,7 @@ func TestRoundsHaveTheSeeds(t *testing.T) {
 			cancel()
 		}
 	}
-	if got := <-code; got != exitDone {
+	if got := <-code; got != exitStopped {
 		t.Errorf("the rounds end with %d: %s", got, contents(t, said))
 	}
 	for n := 1; n <= 2; n++ {

@@ -25,7 +25,8 @@ func helpExamples() map[string]string {
 		"web info": `  waggle web info bees-web`,
 		"web serve": `  waggle web serve bees-web
   waggle crawl --through http://127.0.0.1:8080 --delay 0 -f job.yaml -o again`,
-		"web job": `  waggle web job bees-web bees >job.yaml
+		"web job": `  waggle web info bees-web
+  waggle web job bees-web bees >job.yaml
   waggle web serve bees-web &
   waggle crawl -f job.yaml -o again`,
 		"lab run": `  waggle lab run -f lab.yaml -o results

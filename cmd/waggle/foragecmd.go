@@ -45,9 +45,9 @@ func (forageCmd) Help() string {
 	return `Each site is crawled from its start page, by links that are worth most on the way
 to a goal. Which page is a goal is the model's own opinion.
 
-  waggle teach -o paths.tsv https://www.cs.example.edu/
-  waggle train model --kind paths --paths paths.tsv -o paths.model
-  waggle forage -f sites.txt --model paths.model -o found
+  waggle teach -o paths.tsv --contact you@example.org https://www.cs.example.edu/
+  waggle train model --kind paths --paths paths.tsv --contact you@example.org -o paths.model
+  waggle forage -f sites.txt --model paths.model --contact you@example.org -o found
 
   found/goals.tsv   site, goal, pages fetched until then, worth, the path to it
   found/sites.tsv   site, how it ended, goals, pages

@@ -26,7 +26,7 @@ type labPathsCmd struct {
 	Teach      int      `default:"3" placeholder:"N" help:"With --labels, sites that teach (default ${default})."`
 	Early      int      `default:"30" placeholder:"N" help:"With --labels, a smaller number of pages at which is looked as well (default ${default})."`
 	Strategies []string `default:"pathlearner,afc-approx,best-first-both,best-first-both+name,breadth-first,crf,best-first-anchor,best-first-anchor+name,apprentice-tempered,opic,random,pathlearner:page-tokens=0,pathlearner:dual=0" placeholder:"NAME" help:"With --labels, the scorers, with settings as in pathlearner:dual=0; all are compared with the first, and +name tells one what is sought as a keyword. Default: the usual ones."`
-	Plot       string   `placeholder:"FILE" help:"With --labels, draw how many goals came with how many pages (SVG)."`
+	Plot       string   `placeholder:"FILE" help:"With --labels, draw how many goals came with how many pages, as .svg or .png."`
 }
 
 // Help tells what is measured.
@@ -44,6 +44,14 @@ which are all shown the same goals.`
 // Run measures.
 func (c *labPathsCmd) Run(ctx context.Context, io streams) (err error) {
 	defer func() { err = stoppedOr(ctx, err, "stopped before its end") }()
+	switch err := isPlot(c.Plot); {
+	case err != nil:
+		return err
+	case c.Plot != "" && c.Labels == "":
+		return exit{exitUsage, errors.New("--plot draws what --labels compares: give both")}
+	case c.Labels != "" && c.Games != "":
+		return exit{exitUsage, errors.New("--labels and --games are two trials: give one")}
+	}
 	meter := terminal.NewMeter(io.err)
 	defer meter.End()
 	w, pages, err := openPages(ctx, c.Web, meter)
@@ -53,8 +61,9 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) (err error) {
 	defer w.Close() // it was read only
 	tell := func(s string) { meter.Show(0, 0, s) }
 	var b bytes.Buffer
+	draw := func() error { return nil }
 	if c.Labels != "" {
-		if err := c.sites(ctx, &b, w, pages, tell); err != nil {
+		if err := c.sites(ctx, &b, &draw, w, pages, tell); err != nil {
 			return err
 		}
 	} else if c.Games != "" {
@@ -78,11 +87,11 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	meter.End()
 	_, err = b.WriteTo(io.out)
-	return err
+	return errors.Join(err, draw())
 }
 
-// sites tries strategies on the labelled sites of a file.
-func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web, pages *corpus.Pages, tell func(string)) error {
+// sites tries strategies on the labelled sites of a file. draw gets what draws the plot.
+func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, draw *func() error, w *corpus.Web, pages *corpus.Pages, tell func(string)) error {
 	sites, err := pathlab.OpenSites(c.Labels)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -104,8 +113,8 @@ func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web,
 	if err := t.Report(ctx, b, tried, tell); err != nil {
 		return err
 	}
-	if c.Plot == "" {
-		return nil
+	if c.Plot != "" {
+		*draw = func() error { return savePlot(c.Plot, t.Chart(tried)) }
 	}
-	return savePlot(c.Plot, t.Chart(tried))
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"io"
 	"slices"
 	"syscall"
@@ -94,7 +95,7 @@ type poolExportCmd struct {
 	Words int      `default:"220" help:"text: words of a page, at most."`
 	Part  int      `default:"80" help:"text: pages of a file."`
 	Out   string   `short:"o" placeholder:"PATH" help:"tsv, qrels: a file (default: standard output); text: a folder."`
-	Force bool     `help:"Replace the file if it is there."`
+	Force bool     `help:"Replace the file, or the files of a topic, if they are there."`
 }
 
 // Help tells the forms.
@@ -172,7 +173,10 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 		if err := folder.MayBe(c.Out); err != nil {
 			return exit{exitUsage, err}
 		}
-		dir, files, err := read.WriteTexts(c.Out, pages, t, c.Part, c.Words)
+		dir, files, err := read.WriteTexts(c.Out, pages, t, c.Part, c.Words, c.Force)
+		if errors.Is(err, fs.ErrExist) {
+			return exit{exitUsage, fmt.Errorf("%w: name another folder, or have it replaced with --force", err)}
+		}
 		if err != nil {
 			return err
 		}

@@ -220,6 +220,9 @@ func (c *shipFetchCmd) Run(ctx context.Context, std streams, docs parse.Document
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	if err := collection.At(c.Out).Usable(); err != nil {
+		return exit{exitUsage, err}
+	}
 	made := folder.Absent(c.Out)
 	w, err := collection.At(c.Out).Lock()
 	if err != nil {

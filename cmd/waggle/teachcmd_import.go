@@ -100,7 +100,11 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	}
 	fmt.Fprintln(std.out)
 	if labelled < len(set) {
-		fmt.Fprintf(std.out, "\nNext: waggle teach -o %s     and label the pages that matter\n", c.Out)
+		from := "--contact you@example.org"
+		if c.Web != "" {
+			from = "--web " + c.Web
+		}
+		fmt.Fprintf(std.out, "\nNext: waggle teach -o %s %s     and label the pages that matter\n", c.Out, from)
 	}
 	return nil
 }

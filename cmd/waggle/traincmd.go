@@ -57,7 +57,8 @@ and the pages come from WEB or, without it, from the web: politely, by robots.tx
 
   waggle train collect -o bees --web WEB --topic bees
   waggle train collect -o bees -f job.yaml --mediawiki https://en.wikipedia.org/w/api.php
-  waggle train collect -o bees --critic my.critic --focus /insects/bees --edges links.tsv.gz
+  waggle train collect -o bees --critic my.critic --focus /insects/bees --edges links.tsv.gz \
+    --contact you@example.org
   waggle train sequences bees
   waggle train model bees --kind crf -o bees.model
   waggle train inspect bees.model

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -30,6 +31,9 @@ func (c *trainInspectCmd) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	if info, err := os.Stat(c.Path); err == nil && info.IsDir() {
+		if c.Plot != "" {
+			return exit{exitUsage, errors.New("--plot: a collected graph has no training curve to draw")}
+		}
 		return c.graph(ctx, io)
 	}
 	f, err := model.Read(c.Path, nil)

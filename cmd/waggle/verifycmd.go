@@ -109,6 +109,9 @@ func (c *repairCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 		fmt.Fprintln(std.out, event.Line(line))
 	}
 	next := fmt.Sprintf("waggle crawl -o %s --resume", c.Dir)
+	if col.OfSeveral() {
+		next += " --join ENGINE"
+	}
 	unjudged := false
 	if j, err := job.Read(col.JobFile()); err == nil {
 		if paths := j.Unjudged(col); len(paths) > 0 {

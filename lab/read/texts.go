@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,11 +19,28 @@ import (
 
 // WriteTexts writes the pages of a topic below a folder for reading elsewhere, in files
 // of so many pages each, of each page so many words at most. dir is the folder of the
-// topic.
-func WriteTexts(below string, pages *corpus.Pages, t *pool.Topic, part, words int) (dir string, files int, err error) {
+// topic. Files of an earlier export there are removed where replace is set, and an error that wraps
+// fs.ErrExist otherwise.
+func WriteTexts(below string, pages *corpus.Pages, t *pool.Topic, part, words int, replace bool) (dir string, files int, err error) {
 	dir = filepath.Join(below, fileWord(t.Web)+"-"+fileWord(t.Name))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return dir, 0, err
+	}
+	old, err := os.ReadDir(dir)
+	if err != nil {
+		return dir, 0, err
+	}
+	for _, e := range old {
+		if !strings.HasPrefix(e.Name(), "part-") || !strings.HasSuffix(e.Name(), ".jsonl") {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		if !replace {
+			return dir, 0, fmt.Errorf("%s: %w", name, fs.ErrExist)
+		}
+		if err := os.Remove(name); err != nil {
+			return dir, 0, err
+		}
 	}
 	for list := range slices.Chunk(t.Pages, part) {
 		b, err := textLines(pages, list, files*part, words)

@@ -21,6 +21,9 @@ func Import(ctx context.Context, w io.Writer, from, structure string, o Options)
 		return r, err
 	}
 	if info.IsDir() {
+		if structure != "" {
+			return r, fmt.Errorf("%s is a folder, but a structure is given", from)
+		}
 		if r, err = ImportFolder(ctx, w, os.DirFS(from), o); err != nil {
 			err = fmt.Errorf("%s: %w", from, err)
 		}

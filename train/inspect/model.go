@@ -467,5 +467,5 @@ func FittedPaths(out io.Writer, name string, f *model.File, took time.Duration) 
 	if n := f.Provenance.Sequences; n < fewPaths {
 		fmt.Fprintf(out, "Note: %s to %s %s little to learn from: with fewer than %d a model may well do worse than best-first-both, which needs none. Label more paths, on several sites.\n", terminal.Count(n, "path"), terminal.Count(f.Provenance.Targets, "goal"), isOrAre(n), fewPaths)
 	}
-	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", name)
+	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s --contact you@example.org -o found\n", name)
 }

@@ -33,6 +33,9 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 	if !folder.Exists(col.EventLog()) {
 		return problems(moved(col))
 	}
+	if rounds, err := col.RoundsBefore(); err == nil && len(rounds) > 0 {
+		return problems(fmt.Errorf("this is a round: it goes on with waggle crawl --again %s", quoted(rounds[0].Dir())))
+	}
 	j, err := job.In(col)
 	if err == nil {
 		err = j.CheckLive()
