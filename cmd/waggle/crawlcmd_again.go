@@ -127,7 +127,7 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 	if err != nil {
 		return err
 	}
-	err = c.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error { return knowAgain(m, w) })
+	err = c.crawl(ctx, std, docs, knowAgain)
 	return c.afterRound(ctx, std, col, len(before), job.LinkParser(col, docs), err)
 }
 
@@ -188,6 +188,7 @@ func knowAgain(m *job.Maker, w *collection.Writer) error {
 	return nil
 }
 
+// askAgain has a crawl ask for known pages as far as its budget allows, and for new ones between them.
 func askAgain(m *job.Maker, w *collection.Writer, known []collection.Known) {
 	m.Again = revisit.Again(known, m.Job.Budget.Pages)
 	m.Between = revisit.Before(w.Collection)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"io"
+	"io/fs"
 	"slices"
 	"syscall"
 

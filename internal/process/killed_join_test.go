@@ -11,13 +11,7 @@ func (c *crew) same(name string, more ...string) *hand {
 	c.Helper()
 	h := &hand{c: c, dir: filepath.Join(c.dir, name), ended: make(chan error, 1)}
 	h.cmd = waggleCommand(append(c.joining(name, c.engine), more...))
-	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
-	if err := h.cmd.Start(); err != nil {
-		c.Fatal(err)
-	}
-	go func() { h.ended <- h.cmd.Wait() }()
-	c.workers = append(c.workers, h)
-	c.Cleanup(h.end)
+	c.launch(h)
 	return h
 }
 

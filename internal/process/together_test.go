@@ -130,6 +130,13 @@ func (c *crew) start(name string, more ...string) *hand {
 		h.cmd.Path = c.program
 	}
 	h.cmd.Env = append(h.cmd.Environ(), c.env...)
+	c.launch(h)
+	return h
+}
+
+// launch starts the process of a worker, which ends with the test.
+func (c *crew) launch(h *hand) {
+	c.Helper()
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
 	if err := h.cmd.Start(); err != nil {
 		c.Fatal(err)
@@ -137,7 +144,6 @@ func (c *crew) start(name string, more ...string) *hand {
 	go func() { h.ended <- h.cmd.Wait() }()
 	c.workers = append(c.workers, h)
 	c.Cleanup(h.end)
-	return h
 }
 
 // end ends a worker with the test. What it said, and where it stood, is told where the test failed.
