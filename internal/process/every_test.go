@@ -62,8 +62,9 @@ func TestEvery(t *testing.T) {
 	}
 	for lines.Scan() {
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("the service that was told to end: %v", err)
+	const stopped = 3 // the exit code of what goes on with the same command
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != stopped {
+		t.Errorf("the service that was told to end: %v, want exit status %d", err, stopped)
 	}
 	for n := 1; n <= 3; n++ {
 		fetched := map[string]int{}
