@@ -119,15 +119,27 @@ func (d *driver) leaseBest(ctx context.Context, now time.Time, n int, rescore fu
 }
 
 // noteBetter notes that better links brought pages. Each is a reason to wait for more: for as long as
-// the crawl takes for worthOfBetter pages in the mean (those that other workers had before it joined left out), and for all of them
+// the crawl takes for worthOfBetter pages in the mean, and for all of them
 // Policy.WaitForBetter from now at most. So a few good links of slow hosts do not hold up a crawl that is fast without them.
 func (d *driver) noteBetter(now time.Time, pages int) {
 	most := now.Add(d.step.policy.WaitForBetter)
-	mean := d.step.count.Spent / time.Duration(max(1, d.step.count.Pages+d.others.Pages-d.othersBefore))
-	d.betterUntil = later(d.betterUntil, now).Add(time.Duration(pages) * worthOfBetter * mean)
+	all := pace{d.step.count.Spent, d.step.count.Pages + d.others.Pages}
+	d.betterUntil = later(d.betterUntil, now).Add(time.Duration(pages) * worthOfBetter * all.meanSince(d.heard))
 	if d.betterUntil.After(most) {
 		d.betterUntil = most
 	}
+}
+
+// pace is how many pages of all workers came in the time that this worker spent.
+type pace struct {
+	spent time.Duration
+	pages int
+}
+
+// meanSince is the time that a page takes in the mean. Pages that others had before this worker heard of them came in a
+// time of which it knows nothing: it spent none, or was not there.
+func (p pace) meanSince(heard pace) time.Duration {
+	return (p.spent - heard.spent) / time.Duration(max(1, p.pages-heard.pages))
 }
 
 // worthOfBetter is for how many pages' time one of a better link is waited for.

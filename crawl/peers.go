@@ -418,7 +418,7 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	}
 	if sum, version := d.Peers.Others(); version != d.othersVersion {
 		if d.othersVersion == 0 {
-			d.othersBefore = sum.Pages
+			d.heard = pace{d.step.count.Spent, d.step.count.Pages + sum.Pages}
 		}
 		better := sum.Better - d.others.Better
 		d.othersVersion, d.others, d.step.sharing.pages = version, sum, sum.Pages

@@ -329,6 +329,45 @@ func TestSeedsThatAreGivenAway(t *testing.T) {
 	}
 }
 
+// toldPeers are other workers that say how far they are.
+type toldPeers struct {
+	Peers
+	sum     Standing
+	version int
+}
+
+func (p *toldPeers) Others() (Standing, int)               { return p.sum, p.version }
+func (p *toldPeers) Receive(context.Context) (Mail, error) { return Mail{}, nil }
+
+// A better page is waited for as long as 32 pages take of all workers. A worker that comes, or comes again, goes by what
+// it saw of the others, not by what they had before.
+func TestPaceOfSeveral(t *testing.T) {
+	for _, own := range []progress{{}, {Spent: 1000 * time.Second, Pages: 10_000}} {
+		peers := &toldPeers{}
+		c := &Crawl{Frontier: frontier.NewMemory(frontier.Options{}), Scorer: &studentScorer{}, Policy: Policy{WaitForBetter: 5 * time.Second}, Peers: peers}
+		d, now := c.newDriver(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		if err := d.join(); err != nil {
+			t.Fatal(err)
+		}
+		d.step.count = own
+		hear := func(sum Standing) time.Duration {
+			peers.sum, peers.version = sum, peers.version+1
+			if err := d.receive(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			return max(0, d.betterUntil.Sub(now))
+		}
+		if waits := hear(Standing{Pages: 70_000, Better: 500}); waits > 0 {
+			t.Errorf("%v spent before: pages that came before are a reason to wait for %v", own.Spent, waits)
+		}
+		d.step.count.Spent += 10 * time.Second
+		d.step.count.Pages += 100
+		if waits := hear(Standing{Pages: 70_700, Better: 502}); waits != 2*32*12500*time.Microsecond {
+			t.Errorf("%v spent before: two of 800 pages in 10 s are a reason to wait for %v", own.Spent, waits)
+		}
+	}
+}
+
 // busyPeers are other workers that own nothing, and fetch all the time.
 type busyPeers struct{ Peers }
 

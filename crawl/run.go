@@ -158,7 +158,7 @@ type driver struct {
 	// by links of this worker that were among the best.
 	others        Standing
 	othersVersion int
-	othersBefore  int // pages that others had when this worker first heard of them
+	heard         pace // when this worker first heard of others in this run; zero without others
 	betterPages   int
 	ranking       Ranking // the frontier; nil without other workers
 	labels        []int   // Standing.Labels
