@@ -446,13 +446,15 @@ func wrongJob(err error) error {
 }
 
 // stoppedOr is the error of a command that may have been interrupted: what failed as well, and that it was stopped. One
-// that came to its end all the same was not stopped. An error that does not tell of the stop follows from it.
+// that came to its end all the same was not stopped. An error that does not tell of the stop follows from it, unless a file
+// could not be written or read.
 func stoppedOr(ctx context.Context, err error, stopped string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
 	stop := errors.New(stopped)
-	if errors.Is(err, context.Canceled) {
+	var file *fs.PathError
+	if errors.Is(err, context.Canceled) || errors.As(err, &file) && !errors.Is(err, fs.ErrClosed) && !errors.Is(err, fs.ErrNotExist) {
 		stop = errors.Join(besideStop(err), stop)
 	}
 	return exit{exitStopped, stop}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -90,6 +91,8 @@ func TestStoppedOr(t *testing.T) {
 	}{
 		{on, nil, ""}, {over, nil, ""}, {on, os.ErrClosed, os.ErrClosed.Error()}, {over, os.ErrClosed, "stopped"},
 		{over, fmt.Errorf("reading: %w", context.Canceled), "stopped"}, {over, errors.Join(context.Canceled, os.ErrClosed), os.ErrClosed.Error() + "\nstopped"},
+		{over, &os.PathError{Op: "write", Path: "bees.csv", Err: syscall.EIO}, "write bees.csv: " + syscall.EIO.Error() + "\nstopped"},
+		{over, &os.PathError{Op: "read", Path: "|0", Err: os.ErrClosed}, "stopped"},
 	} {
 		got := ""
 		if err := stoppedOr(c.ctx, c.err, "stopped"); err != nil {
