@@ -115,10 +115,10 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 	own := *c
 	own.Out, own.Resume = col.Dir(), col.Begun()
 	own.base = base
-	err = own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
-		return prepareRound(ctx, m, w, base, n, job.LinkParser(base, docs))
-	})
-	return c.afterRound(ctx, std, col, n, job.LinkParser(base, docs), err)
+	p := job.LinkParser(base, docs)
+	return own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
+		return prepareRound(ctx, m, w, base, n, p)
+	}, func() error { return c.reportRound(ctx, std.out, col, n, p) })
 }
 
 // goOnWithRound is `waggle crawl -o ROUND --resume`: a round goes on as a round, whoever names its folder.
@@ -127,17 +127,9 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 	if err != nil {
 		return err
 	}
-	err = c.crawl(ctx, std, docs, knowAgain)
-	return c.afterRound(ctx, std, col, len(before), job.LinkParser(col, docs), err)
-}
-
-// afterRound reports round n, which ended with err.
-func (c *crawlCmd) afterRound(ctx context.Context, std streams, col collection.Collection, n int, p *parse.Parser, err error) error {
-	var x exit
-	if !col.Begun() || errors.As(err, &x) && x.code == exitUsage {
-		return err // nothing to report
-	}
-	return errors.Join(err, reportRound(context.WithoutCancel(ctx), std.out, c.JSON, col, n, p))
+	return c.crawl(ctx, std, docs, knowAgain, func() error {
+		return c.reportRound(ctx, std.out, col, len(before), job.LinkParser(col, docs))
+	})
 }
 
 // unread is the error of reading the log of a round, with what helps where that is damaged.
@@ -194,14 +186,14 @@ func askAgain(m *job.Maker, w *collection.Writer, known []collection.Known) {
 	m.Between = revisit.Before(w.Collection)
 }
 
-// reportRound writes changes.tsv, and tells what changed.
-func reportRound(ctx context.Context, out io.Writer, quiet bool, col collection.Collection, n int, p *parse.Parser) error {
-	r, err := revisit.Read(ctx, col, n, p)
+// reportRound writes changes.tsv, and tells what changed, also of a round that was stopped.
+func (c *crawlCmd) reportRound(ctx context.Context, out io.Writer, col collection.Collection, n int, p *parse.Parser) error {
+	r, err := revisit.Read(context.WithoutCancel(ctx), col, n, p)
 	if err != nil {
 		return err
 	}
 	name := filepath.Join(col.Dir(), "changes.tsv")
-	if err := folder.WriteFrom(name, r.WriteTSV); err != nil || quiet {
+	if err := folder.WriteFrom(name, r.WriteTSV); err != nil || c.JSON {
 		return err
 	}
 	fmt.Fprintf(out, "\nRound %d: what became of the pages\n", n)
