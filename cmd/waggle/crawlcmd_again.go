@@ -82,7 +82,7 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 // await waits until the time is at, and tells whether it came before ctx ended. Timers stand still
 // while the machine sleeps, so each is short, and the time of the day counts as well.
 func await(ctx context.Context, c clock.Clock, at time.Time) bool {
-	for {
+	for ctx.Err() == nil {
 		now := c.Now()
 		left := min(at.Sub(now), at.Round(0).Sub(now.Round(0)))
 		if left <= 0 {
@@ -93,9 +93,9 @@ func await(ctx context.Context, c clock.Clock, at time.Time) bool {
 		case <-fire:
 		case <-ctx.Done():
 			stop()
-			return false
 		}
 	}
+	return false
 }
 
 // round begins a round, or goes on with one that was interrupted, and reports it.

@@ -97,8 +97,10 @@ func TestAwait(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if await(ctx, stoppedClock{}, at) {
-		t.Error("a wait that was ended is told to be over")
+	for _, at := range []time.Time{at, {}} { // the second is due
+		if await(ctx, stoppedClock{}, at) {
+			t.Errorf("a wait until %v that was ended is told to be over", at)
+		}
 	}
 }
 
