@@ -71,10 +71,10 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		made = made || x.code != exitUsage
 		next := began.Add(*c.Every)
 		if ctx.Err() == nil && next.After(time.Now()) {
-			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format("2006-01-02 15:04:05"))
+			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format(time.DateTime))
 		}
 		if !await(ctx, clock.System{}, next) {
-			return exit{exitStopped, errors.New("stopped; go on with: " + c.goOn())}
+			return exit{exitStopped, fmt.Errorf("stopped between two rounds, the next of which was due at %s; go on with: %s", next.Format(time.DateTime), c.goOn())}
 		}
 	}
 }
@@ -206,6 +206,9 @@ func (c *crawlCmd) reportRound(ctx context.Context, out io.Writer, col collectio
 
 // goOn is the command that goes on with the crawl.
 func (c *crawlCmd) goOn() string {
+	if c.Every != nil {
+		return "waggle crawl --again " + c.Again + " --every " + job.Duration(*c.Every).Short()
+	}
 	if c.Again != "" {
 		return "waggle crawl --again " + c.Again
 	}

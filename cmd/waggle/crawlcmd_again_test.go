@@ -53,6 +53,17 @@ func runUntil(t *testing.T, words string, at func(), args ...string) (code int, 
 	return <-ended, said
 }
 
+// Who stops a service between two rounds is told that no round is open, when the next one was due, and the whole command.
+func TestStoppedBetweenRounds(t *testing.T) {
+	dir := filepath.Dir(filepath.Dir(madeRound(t).Dir()))
+	code, said := runUntil(t, "The next round begins at", func() {}, "crawl", "--again", dir, "--every", "24h")
+	_, at, _ := strings.Cut(said, "The next round begins at ")
+	at, _, _ = strings.Cut(at, ".\n")
+	if want := "waggle: stopped between two rounds, the next of which was due at " + at + "; go on with: waggle crawl --again " + dir + " --every 24h\n"; code != exitStopped || !strings.HasSuffix(said, want) {
+		t.Errorf("it ends with %d: %s, want %s", code, said, want)
+	}
+}
+
 // A round that is looked at once it has ended was reported before.
 func TestRoundReportedBeforeItsPage(t *testing.T) {
 	t.Setenv("PATH", "") // no browser is opened
