@@ -134,6 +134,15 @@ func (c Collection) numbered() (first Collection, n int, err error) {
 	return first, 0, nil
 }
 
+// remedyMoved helps where a round is not in the folder of its crawl.
+const remedyMoved = "put this folder where it was, in the folder again of its first crawl: again/0001, again/0002 and so on"
+
+// ErrRoundMoved says that a round is not in the folder of its crawl: the rounds before it are not known.
+var ErrRoundMoved = errors.New("this is a round of a crawl, and not in the folder of that: " + remedyMoved)
+
+// IsRound tells whether the folder is that of a round, wherever it is.
+func (c Collection) IsRound() bool { return folder.Exists(c.KnownFile()) }
+
 // KnownFile is the path of known.jsonl.
 func (c Collection) KnownFile() string { return filepath.Join(c.dir, "known.jsonl") }
 

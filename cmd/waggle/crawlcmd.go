@@ -121,7 +121,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 			return exit{exitUsage, err}
 		}
 	}
-	if col := collection.At(c.Out); c.Resume && folder.Exists(col.KnownFile()) {
+	if col := collection.At(c.Out); c.Resume && col.IsRound() {
 		return c.goOnWithRound(ctx, std, docs, col)
 	}
 	return c.crawl(ctx, std, docs, nil, func() error { return nil })

@@ -43,11 +43,14 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 	case base.Running():
 		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.Again)
 	}
-	if before, err := base.RoundsBefore(); err != nil {
+	switch before, err := base.RoundsBefore(); {
+	case err != nil:
 		return err
-	} else if len(before) > 0 {
+	case len(before) > 0:
 		dir := event.Line(filepath.Dir(filepath.Dir(filepath.Clean(c.Again))))
 		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
+	case base.IsRound():
+		return exit{exitUsage, fmt.Errorf("--again %s: %w", event.Line(c.Again), collection.ErrRoundMoved)}
 	}
 	if c.SeedsFile == "-" { // for every round: standard input is read once
 		seeds, err := c.seeds(terminal.Until(ctx, std.in))
@@ -126,6 +129,9 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 	before, err := col.RoundsBefore()
 	if err != nil {
 		return err
+	}
+	if len(before) == 0 {
+		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), collection.ErrRoundMoved)}
 	}
 	return c.crawl(ctx, std, docs, knowAgain, func() error {
 		return c.reportRound(ctx, std.out, col, len(before), job.LinkParser(col, docs))
