@@ -175,6 +175,14 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 
 // knowAgain has a round that goes on ask for the pages that it was told to ask for.
 func knowAgain(m *job.Maker, w *collection.Writer) error {
+	if m.AcceptLoss {
+		switch lost, err := w.MendKnown(); {
+		case err != nil:
+			return err
+		case lost > 0:
+			m.Note(fmt.Sprintf("%s: %s cannot be read and left out; the pages of these count as new", w.KnownFile(), terminal.Count(lost, "line")))
+		}
+	}
 	var known []collection.Known
 	for k, err := range w.Known() {
 		if err != nil {
