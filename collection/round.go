@@ -134,6 +134,15 @@ func (c Collection) numbered() (first Collection, n int, err error) {
 	return first, 0, nil
 }
 
+// remedyMoved helps where a round is not in the folder of its crawl.
+const remedyMoved = "put this folder where it was, in the folder again of its first crawl: again/0001, again/0002 and so on"
+
+// ErrRoundMoved says that a round is not in the folder of its crawl: the rounds before it are not known.
+var ErrRoundMoved = errors.New("this is a round of a crawl, and not in the folder of that: " + remedyMoved)
+
+// IsRound tells whether the folder is that of a round, wherever it is.
+func (c Collection) IsRound() bool { return folder.Exists(c.KnownFile()) }
+
 // KnownFile is the path of known.jsonl.
 func (c Collection) KnownFile() string { return filepath.Join(c.dir, "known.jsonl") }
 
@@ -150,7 +159,8 @@ func (w *Writer) SaveKnown(pages []Known) error {
 	})
 }
 
-// Known is what earlier rounds know, as SaveKnown kept it; nothing where it never did.
+// Known is what earlier rounds know, as SaveKnown kept it; nothing where it never did. After an error of a line that
+// is damaged the next line follows.
 func (c Collection) Known() iter.Seq2[Known, error] {
 	return func(yield func(Known, error) bool) {
 		f, err := os.Open(c.KnownFile())
@@ -162,18 +172,47 @@ func (c Collection) Known() iter.Seq2[Known, error] {
 			return
 		}
 		defer f.Close()
-		dec := json.NewDecoder(bufio.NewReader(f))
-		for n := 1; dec.More(); n++ {
-			var k Known
-			if err := dec.Decode(&k); err != nil {
-				yield(Known{}, fmt.Errorf("%s, line %d, is damaged (%w): put the file back", c.KnownFile(), n, err))
+		lines := bufio.NewReader(f)
+		for n := 1; ; n++ {
+			line, err := lines.ReadBytes('\n')
+			if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
+				if !errors.Is(err, io.EOF) {
+					yield(Known{}, err)
+				}
 				return
 			}
-			if !yield(k, nil) {
+			var k Known
+			if err = json.Unmarshal(line, &k); err != nil {
+				err = &knownLineError{fmt.Errorf("%s, line %d, is damaged (%w): put the file back, or go on with the lines that can be read: waggle crawl -o %s --resume --accept-loss", c.KnownFile(), n, err, c.dir)}
+			}
+			if !yield(k, err) {
 				return
 			}
 		}
 	}
+}
+
+// knownLineError says that a line of known.jsonl cannot be read.
+type knownLineError struct{ error }
+
+// MendKnown leaves out the lines of known.jsonl that cannot be read, and counts them: their pages are not known to
+// earlier rounds any more.
+func (w *Writer) MendKnown() (lost int, err error) {
+	var known []Known
+	for k, err := range w.Known() {
+		switch {
+		case errors.As(err, new(*knownLineError)):
+			lost++
+		case err != nil:
+			return 0, err
+		default:
+			known = append(known, k)
+		}
+	}
+	if lost == 0 {
+		return 0, nil
+	}
+	return lost, w.SaveKnown(known)
 }
 
 // earlierRounds finds the bodies of earlier rounds that a round refers to. The zero value

@@ -333,8 +333,10 @@ func (w *Writer) openSetup(o StoreOptions) error {
 			known = true // its checksum is written with it
 		case path == w.ExampleFile() || path == w.CriticFile():
 			return w.refusal(d)
+		case !o.AcceptLoss && w.OfSeveral(): // who joins others may accept no loss
+			return w.refusal(d)
 		case !o.AcceptLoss:
-			return fmt.Errorf("%w (waggle crawl --resume --accept-loss goes on with what there is)", w.refusal(d))
+			return fmt.Errorf("%w (waggle crawl -o %s --resume --accept-loss goes on with what there is)", w.refusal(d), w.dir)
 		default:
 			known = false
 			o.Note(fmt.Sprintf("%s; the crawl goes on with what there is", d))

@@ -49,7 +49,7 @@ func (v *verification) verifyRounds() error {
 		}
 		remedy := fmt.Sprintf("put that folder back at %s", round.Dir())
 		if number == 0 {
-			remedy = "put this folder where it was, in the folder again of its first crawl: again/0001, again/0002 and so on"
+			remedy = remedyMoved
 		}
 		v.bad(Damage{round.Dir(), "", fmt.Sprintf("%s, %s: its archive holds the texts of %s that were as before", name, what, counted(pages[n], "page", "pages")), remedy}, "rounds")
 	}

@@ -3,7 +3,6 @@ package job
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // Outline says in two lines what a crawl of the job will do: what it goes for and
@@ -50,7 +49,7 @@ func (j *Job) boundsLine() string {
 		text = "At most " + count(j.Budget.Pages, "page")
 	}
 	if j.Budget.Time > 0 {
-		text += " or " + span(time.Duration(j.Budget.Time))
+		text += " or " + j.Budget.Time.Short()
 	}
 	if g := j.Budget.UntilGain; g > 0 {
 		text += fmt.Sprintf(", until fewer than %g of the next 100 are expected to be relevant", g)
@@ -76,7 +75,7 @@ func (j *Job) boundsLine() string {
 		text += ", at most " + count(d, "link") + " deep"
 	}
 	if d := j.delay(); d > 0 {
-		text += fmt.Sprintf("; %s between requests to a host", span(d))
+		text += fmt.Sprintf("; %s between requests to a host", Duration(d).Short())
 	} else {
 		text += "; no pause between requests to a host"
 	}
@@ -85,18 +84,6 @@ func (j *Job) boundsLine() string {
 		text += ", through " + j.Fetch.Through
 	}
 	return text + "."
-}
-
-// span is a duration without units of 0: 2h, 1m30s.
-func span(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // count is "1 page" or "1,200 pages".

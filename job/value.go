@@ -49,6 +49,18 @@ func atLine(n *yaml.Node, v encoding.TextUnmarshaler) error {
 // MarshalText writes a Duration.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// Short is a Duration as a flag takes it, without units of 0: 2h, 1m30s.
+func (d Duration) Short() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
 // Size is a number of bytes written as "10MiB", "500KB" or a number.
 type Size int64
 

@@ -76,10 +76,7 @@ type poolDraw struct {
 
 // add adds the rankings of a lab.
 func (d *poolDraw) add(ctx context.Context, dir string) error {
-	f, err := Read(filepath.Join(dir, labFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds no results of a lab: waggle lab run makes some", dir)
-	}
+	f, err := readResults(dir)
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,14 @@ func Report(dir string) (report.Results, error) {
 	return f.Report(dir)
 }
 
+// ErrNoResults says that a folder holds no results of a lab.
+var ErrNoResults = errors.New("holds no results of a lab: waggle lab run makes some")
+
 // readResults reads the lab file of the results in a folder.
 func readResults(dir string) (*File, error) {
 	f, err := Read(filepath.Join(dir, labFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no results of a lab: waggle lab run makes some", dir)
+		return nil, fmt.Errorf("%s %w", dir, ErrNoResults)
 	}
 	return f, err
 }

@@ -71,6 +71,23 @@ func TestFolderOfSeveral(t *testing.T) {
 	})
 }
 
+// A round says so as well, before anybody has it go on and then: the command line knows what earlier rounds know.
+func TestFolderOfRound(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := start.New(ctx, start.Options{Dir: t.TempDir(), Note: func(string) {}})
+	t.Cleanup(func() { cancel(); s.Wait() })
+	col := crawled(t, bees(), "https://bees.test/")
+	if err := os.WriteFile(col.KnownFile(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serveWith(t, Options{Start: s, Collections: []collection.Collection{col}})
+	want := "is a round of a crawl, which goes on by a command: waggle crawl -o " + col.Dir() + " --resume"
+	d.find("1").until(t, func(s *watch.State) bool { return s.Joins == "it "+want })
+	if code, lines := d.send("/api/crawls/1/go-on", map[string]any{}); code != http.StatusOK || !strings.Contains(strings.Join(lines, "\n"), "this "+want) {
+		t.Errorf("%d %s, want %q", code, lines, want)
+	}
+}
+
 func beOfSeveral(col collection.Collection) error {
 	w, err := col.Lock()
 	if err != nil {

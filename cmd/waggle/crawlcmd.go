@@ -121,10 +121,10 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 			return exit{exitUsage, err}
 		}
 	}
-	if col := collection.At(c.Out); c.Resume && folder.Exists(col.KnownFile()) {
+	if col := collection.At(c.Out); c.Resume && col.IsRound() {
 		return c.goOnWithRound(ctx, std, docs, col)
 	}
-	return c.crawl(ctx, std, docs, nil)
+	return c.crawl(ctx, std, docs, nil, func() error { return nil })
 }
 
 // missingFolder says that -o is missing. Who goes on with a crawl may have named its folder as a seed.
@@ -138,8 +138,8 @@ func (c *crawlCmd) missingFolder() error {
 }
 
 // crawl begins the crawl in the folder, or goes on with it; prepare, unless nil, has a say
-// before it is made.
-func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents, prepare func(m *job.Maker, w *collection.Writer) error) error {
+// before it is made, and report is called once it has run.
+func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents, prepare func(m *job.Maker, w *collection.Writer) error, report func() error) error {
 	begun := collection.At(c.Out).Begun() // without --resume by a crawl that ended without a page: see job
 	j, err := c.jobOf(collection.At(c.Out), terminal.Until(ctx, std.in))
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	var look func() error // waits for the end of the page; nil without one
 	indexed := func() {}  // waits for the index
-	fresh := !c.Resume
+	ran, fresh := false, !c.Resume
 	goesOn := "--resume"
 	if c.Again != "" {
 		goesOn = "--again"
@@ -216,7 +216,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 		}
 	})
 	show := func(j *job.Job) view.View {
-		fresh = false
+		ran, fresh = true, false
 		if err := settle(); err != nil {
 			complain(std.err, err)
 		}
@@ -238,7 +238,11 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 		err = errors.Join(err, undo())
 		defer place.Remove()
 	}
+	ran = ran && w.Begun()
 	if err = errors.Join(err, w.Close()); err != nil {
+		if ran {
+			err = errors.Join(err, report())
+		}
 		return errors.Join(err, unshipped)
 	}
 	if unshipped != nil {
@@ -247,27 +251,28 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	indexed()
 	if !c.JSON {
 		if err := view.WriteSummary(std.out, sum, goesOn); err != nil && !errors.Is(err, syscall.EPIPE) {
-			return err
+			return errors.Join(err, report())
 		}
 		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
 	}
+	unreported := report()
 	if look != nil {
 		if ctx.Err() == nil {
 			fmt.Fprintln(std.err, "The page stays until Ctrl-C.")
 		}
 		if err := look(); err != nil {
-			return err
+			return errors.Join(err, unreported)
 		}
 	}
 	switch {
 	case how == event.Stopped:
-		return exit{exitStopped, fmt.Errorf("stopped; go on with: %s", c.goOn())}
+		err = exit{exitStopped, fmt.Errorf("stopped; go on with: %s", c.goOn())}
 	case how == event.HostsDown:
-		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s%s; try them again with: %s", view.Waiting(sum), view.WhyDown(sum), c.goOn())}
+		err = exit{exitDown, fmt.Errorf("hosts that do not answer: %s%s; try them again with: %s", view.Waiting(sum), view.WhyDown(sum), c.goOn())}
 	case sum.Pages == 0 && c.Join == "":
-		return exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
+		err = exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
 	}
-	return nil
+	return errors.Join(err, unreported)
 }
 
 // index makes the index while the crawl runs. A crawl is not lost because it cannot be

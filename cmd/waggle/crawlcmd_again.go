@@ -43,11 +43,14 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 	case base.Running():
 		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.Again)
 	}
-	if before, err := base.RoundsBefore(); err != nil {
+	switch before, err := base.RoundsBefore(); {
+	case err != nil:
 		return err
-	} else if len(before) > 0 {
+	case len(before) > 0:
 		dir := event.Line(filepath.Dir(filepath.Dir(filepath.Clean(c.Again))))
 		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
+	case base.IsRound():
+		return exit{exitUsage, fmt.Errorf("--again %s: %w", event.Line(c.Again), collection.ErrRoundMoved)}
 	}
 	if c.SeedsFile == "-" { // for every round: standard input is read once
 		seeds, err := c.seeds(terminal.Until(ctx, std.in))
@@ -71,10 +74,10 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		made = made || x.code != exitUsage
 		next := began.Add(*c.Every)
 		if ctx.Err() == nil && next.After(time.Now()) {
-			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format("2006-01-02 15:04:05"))
+			fmt.Fprintf(std.err, "The next round begins at %s.\n", next.Format(time.DateTime))
 		}
 		if !await(ctx, clock.System{}, next) {
-			return exit{exitStopped, errors.New("stopped; go on with: " + c.goOn())}
+			return exit{exitStopped, fmt.Errorf("stopped between two rounds, the next of which was due at %s; go on with: %s", next.Format(time.DateTime), c.goOn())}
 		}
 	}
 }
@@ -82,7 +85,7 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 // await waits until the time is at, and tells whether it came before ctx ended. Timers stand still
 // while the machine sleeps, so each is short, and the time of the day counts as well.
 func await(ctx context.Context, c clock.Clock, at time.Time) bool {
-	for {
+	for ctx.Err() == nil {
 		now := c.Now()
 		left := min(at.Sub(now), at.Round(0).Sub(now.Round(0)))
 		if left <= 0 {
@@ -93,9 +96,9 @@ func await(ctx context.Context, c clock.Clock, at time.Time) bool {
 		case <-fire:
 		case <-ctx.Done():
 			stop()
-			return false
 		}
 	}
+	return false
 }
 
 // round begins a round, or goes on with one that was interrupted, and reports it.
@@ -115,10 +118,10 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 	own := *c
 	own.Out, own.Resume = col.Dir(), col.Begun()
 	own.base = base
-	err = own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
-		return prepareRound(ctx, m, w, base, n, job.LinkParser(base, docs))
-	})
-	return c.afterRound(ctx, std, col, n, job.LinkParser(base, docs), err)
+	p := job.LinkParser(base, docs)
+	return own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
+		return prepareRound(ctx, m, w, base, n, p)
+	}, func() error { return c.reportRound(ctx, std.out, col, n, p) })
 }
 
 // goOnWithRound is `waggle crawl -o ROUND --resume`: a round goes on as a round, whoever names its folder.
@@ -127,17 +130,12 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 	if err != nil {
 		return err
 	}
-	err = c.crawl(ctx, std, docs, knowAgain)
-	return c.afterRound(ctx, std, col, len(before), job.LinkParser(col, docs), err)
-}
-
-// afterRound reports round n, which ended with err.
-func (c *crawlCmd) afterRound(ctx context.Context, std streams, col collection.Collection, n int, p *parse.Parser, err error) error {
-	var x exit
-	if !col.Begun() || errors.As(err, &x) && x.code == exitUsage {
-		return err // nothing to report
+	if len(before) == 0 {
+		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), collection.ErrRoundMoved)}
 	}
-	return errors.Join(err, reportRound(context.WithoutCancel(ctx), std.out, c.JSON, col, n, p))
+	return c.crawl(ctx, std, docs, knowAgain, func() error {
+		return c.reportRound(ctx, std.out, col, len(before), job.LinkParser(col, docs))
+	})
 }
 
 // unread is the error of reading the log of a round, with what helps where that is damaged.
@@ -177,6 +175,14 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 
 // knowAgain has a round that goes on ask for the pages that it was told to ask for.
 func knowAgain(m *job.Maker, w *collection.Writer) error {
+	if m.AcceptLoss {
+		switch lost, err := w.MendKnown(); {
+		case err != nil:
+			return err
+		case lost > 0:
+			m.Note(fmt.Sprintf("%s: %s cannot be read and left out; the pages of these count as new", w.KnownFile(), terminal.Count(lost, "line")))
+		}
+	}
 	var known []collection.Known
 	for k, err := range w.Known() {
 		if err != nil {
@@ -194,14 +200,14 @@ func askAgain(m *job.Maker, w *collection.Writer, known []collection.Known) {
 	m.Between = revisit.Before(w.Collection)
 }
 
-// reportRound writes changes.tsv, and tells what changed.
-func reportRound(ctx context.Context, out io.Writer, quiet bool, col collection.Collection, n int, p *parse.Parser) error {
-	r, err := revisit.Read(ctx, col, n, p)
+// reportRound writes changes.tsv, and tells what changed, also of a round that was stopped.
+func (c *crawlCmd) reportRound(ctx context.Context, out io.Writer, col collection.Collection, n int, p *parse.Parser) error {
+	r, err := revisit.Read(context.WithoutCancel(ctx), col, n, p)
 	if err != nil {
 		return err
 	}
 	name := filepath.Join(col.Dir(), "changes.tsv")
-	if err := folder.WriteFrom(name, r.WriteTSV); err != nil || quiet {
+	if err := folder.WriteFrom(name, r.WriteTSV); err != nil || c.JSON {
 		return err
 	}
 	fmt.Fprintf(out, "\nRound %d: what became of the pages\n", n)
@@ -214,6 +220,9 @@ func reportRound(ctx context.Context, out io.Writer, quiet bool, col collection.
 
 // goOn is the command that goes on with the crawl.
 func (c *crawlCmd) goOn() string {
+	if c.Every != nil {
+		return "waggle crawl --again " + c.Again + " --every " + job.Duration(*c.Every).Short()
+	}
 	if c.Again != "" {
 		return "waggle crawl --again " + c.Again
 	}

@@ -66,6 +66,9 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	switch {
 	case ctx.Err() != nil:
+		if errors.Is(broken, lab.ErrNoResults) { // it was stopped before there were any
+			broken = nil
+		}
 		return stoppedOr(ctx, errors.Join(err, broken, ctx.Err()), "stopped; the same command goes on where it was")
 	case errors.Join(err, broken) != nil:
 		return exit{exitFailed, cmp.Or(err, broken)} // cells were made: what is wrong is not the command

@@ -126,7 +126,7 @@ func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	if c.Form == "text" {
-		return c.texts(ctx, std, topics)
+		return c.texts(ctx, std, p, topics)
 	}
 	labels = slices.DeleteFunc(labels, func(l pool.Label) bool {
 		return !slices.ContainsFunc(topics, func(t *pool.Topic) bool { return t.Key() == l.Key })
@@ -148,7 +148,7 @@ func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
 }
 
 // texts writes the pages for reading elsewhere.
-func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.Topic) error {
+func (c *poolExportCmd) texts(ctx context.Context, std streams, p *pool.Pool, topics []*pool.Topic) error {
 	if c.Words < 1 || c.Part < 1 || c.Out == "" || len(c.Web) == 0 {
 		return exit{exitUsage, errors.New("text needs -o FOLDER and --web WEB; --words and --part are at least 1")}
 	}
@@ -165,22 +165,21 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 			return err
 		}
 	}
-	for _, t := range topics {
-		pages := webs[t.Web]
-		if pages == nil {
-			continue
-		}
-		if err := folder.MayBe(c.Out); err != nil {
-			return exit{exitUsage, err}
-		}
-		dir, files, err := read.WriteTexts(c.Out, pages, t, c.Part, c.Words, c.Force)
-		if errors.Is(err, fs.ErrExist) {
-			return exit{exitUsage, fmt.Errorf("%w: name another folder, or have it replaced with --force", err)}
-		}
-		if err != nil {
+	if err := folder.MayBe(c.Out); err != nil {
+		return exit{exitUsage, err}
+	}
+	made, err := read.MakeTexts(c.Out, p, topics, webs, read.TextOptions{Part: c.Part, Words: c.Words, Replace: c.Force})
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%w: name another folder, or have it replaced with --force", err)
+	}
+	if err != nil {
+		return unusable(err)
+	}
+	for _, t := range made {
+		if err := t.Write(); err != nil {
 			return err
 		}
-		fmt.Fprintf(std.out, "%s: %s in %s\n", dir, terminal.Count(len(t.Pages), "page"), terminal.Count(files, "file"))
+		fmt.Fprintf(std.out, "%s: %s in %s\n", t.Dir, terminal.Count(t.Pages, "page"), terminal.Count(t.Files(), "file"))
 	}
 	return nil
 }

@@ -77,6 +77,11 @@ func TestLabStoppedBeforeItsCells(t *testing.T) {
 	if got := run(over, args, std); got != exitStopped || !strings.Contains(contents(t, said), "stopped") || strings.Contains(contents(t, said), " of 0 cells") {
 		t.Errorf("it ends with %d: %s", got, contents(t, said))
 	}
+	std, said = files(t)
+	args[len(args)-1] = filepath.Join(dir, "new") // nor does it fail where there are no results yet
+	if got := run(over, args, std); got != exitStopped || contents(t, said) != "waggle: stopped; the same command goes on where it was\n" {
+		t.Errorf("without results it ends with %d: %s", got, contents(t, said))
+	}
 }
 
 // A crawl that waits for seeds from standard input is stopped as one that runs.

@@ -3,12 +3,14 @@ package read
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval/pool"
@@ -17,42 +19,106 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// WriteTexts writes the pages of a topic below a folder for reading elsewhere, in files
-// of so many pages each, of each page so many words at most. dir is the folder of the
-// topic. Files of an earlier export there are removed where replace is set, and an error that wraps
-// fs.ErrExist otherwise.
-func WriteTexts(below string, pages *corpus.Pages, t *pool.Topic, part, words int, replace bool) (dir string, files int, err error) {
-	dir = filepath.Join(below, fileWord(t.Web)+"-"+fileWord(t.Name))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return dir, 0, err
+// Texts are the pages of a topic for reading elsewhere, as files that are not written yet.
+type Texts struct {
+	Dir   string // the folder of the topic
+	Pages int
+	files [][]byte
+}
+
+// TextOptions say how pages are given for reading elsewhere.
+type TextOptions struct {
+	Part    int  // pages of a file
+	Words   int  // of a page, at most
+	Replace bool // files of an earlier export
+}
+
+// MakeTexts makes the texts of those topics of a pool whose web is among these, each for a folder of its own
+// below one. It writes nothing. The error wraps fs.ErrExist where there are files of an earlier export that are
+// not to be replaced.
+func MakeTexts(below string, p *pool.Pool, topics []*pool.Topic, webs map[string]*corpus.Pages, o TextOptions) ([]Texts, error) {
+	topics = slices.DeleteFunc(slices.Clone(topics), func(t *pool.Topic) bool { return webs[t.Web] == nil })
+	names := folderNames(p)
+	made := make([]Texts, len(topics))
+	for i, t := range topics {
+		dir := filepath.Join(below, names[t.Key()])
+		if err := folder.MayBe(dir); err != nil {
+			return nil, err
+		}
+		old, err := filesIn(dir)
+		if err != nil {
+			return nil, err
+		}
+		if len(old) > 0 && !o.Replace {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, old[0]), fs.ErrExist)
+		}
+		made[i] = Texts{Dir: dir, Pages: len(t.Pages)}
 	}
-	old, err := os.ReadDir(dir)
+	for i, t := range topics {
+		for list := range slices.Chunk(t.Pages, o.Part) {
+			b, err := textLines(webs[t.Web], list, len(made[i].files)*o.Part, o.Words)
+			if err != nil {
+				return nil, err
+			}
+			made[i].files = append(made[i].files, b)
+		}
+	}
+	return made, nil
+}
+
+// Files is the number of files.
+func (t *Texts) Files() int { return len(t.files) }
+
+// Write writes the files, and removes what an earlier export has beyond them. An earlier export stays as it is
+// until all of them are there.
+func (t *Texts) Write() (err error) {
+	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
+		return err
+	}
+	surplus, err := filesIn(t.Dir)
 	if err != nil {
-		return dir, 0, err
+		return err
 	}
-	for _, e := range old {
-		if !strings.HasPrefix(e.Name(), "part-") || !strings.HasSuffix(e.Name(), ".jsonl") {
+	temp, remove, err := folder.Temp(t.Dir, ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	names := make([]string, len(t.files))
+	for i, b := range t.files {
+		names[i] = fmt.Sprintf("part-%02d.jsonl", i+1)
+		if err := folder.Write(filepath.Join(temp, names[i]), b); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(temp, name), filepath.Join(t.Dir, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range surplus {
+		if slices.Contains(names, name) {
 			continue
 		}
-		name := filepath.Join(dir, e.Name())
-		if !replace {
-			return dir, 0, fmt.Errorf("%s: %w", name, fs.ErrExist)
-		}
-		if err := os.Remove(name); err != nil {
-			return dir, 0, err
+		if err := os.Remove(filepath.Join(t.Dir, name)); err != nil {
+			return err
 		}
 	}
-	for list := range slices.Chunk(t.Pages, part) {
-		b, err := textLines(pages, list, files*part, words)
-		if err != nil {
-			return dir, files, err
-		}
-		files++
-		if err := folder.Write(filepath.Join(dir, fmt.Sprintf("part-%02d.jsonl", files)), b); err != nil {
-			return dir, files, err
+	return folder.Sync(t.Dir)
+}
+
+// filesIn are the names of the files that an export has written into a folder, which need not be there.
+func filesIn(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "part-") && strings.HasSuffix(e.Name(), ".jsonl") {
+			names = append(names, e.Name())
 		}
 	}
-	return dir, files, nil
+	return names, err
 }
 
 // textLines are pages as lines of JSON, numbered from first+1.
@@ -78,10 +144,26 @@ func textLines(pages *corpus.Pages, list []pool.Page, first, words int) ([]byte,
 	return b.Bytes(), nil
 }
 
+// folderNames are the names of the folders of all topics of a pool. No two are the same, also where case does not
+// count; that of a topic does not depend on which of them are exported.
+func folderNames(p *pool.Pool) map[pool.Key]string {
+	names, taken := map[pool.Key]string{}, map[string]bool{}
+	for i := range p.Topics {
+		k := p.Topics[i].Key()
+		name := fileWord(k.Web) + "-" + fileWord(k.Topic)
+		own := name
+		for n := 2; taken[strings.ToLower(own)]; n++ {
+			own = fmt.Sprintf("%s-%d", name, n)
+		}
+		names[k], taken[strings.ToLower(own)] = own, true
+	}
+	return names
+}
+
 // fileWord is a name as part of a file's name.
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+		if r == '-' || r == '_' || unicode.In(r, unicode.L, unicode.M, unicode.N) {
 			return r
 		}
 		return '_'

@@ -33,8 +33,8 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 	if !folder.Exists(col.EventLog()) {
 		return problems(moved(col))
 	}
-	if rounds, err := col.RoundsBefore(); err == nil && len(rounds) > 0 {
-		return problems(fmt.Errorf("this is a round: it goes on with waggle crawl --again %s", quoted(rounds[0].Dir())))
+	if col.IsRound() {
+		return problems(fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", quoted(col.Dir())))
 	}
 	j, err := job.In(col)
 	if err == nil {

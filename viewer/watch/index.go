@@ -44,7 +44,7 @@ type IndexState struct {
 func (c *Crawl) Index(when Indexing) { c.search.when = when }
 
 // lookWhetherClosed notes whether the folder of the crawl, and that of its index, may be written, and whether it
-// is of one of several workers.
+// goes on by a command alone.
 func (c *Crawl) lookWhetherClosed() {
 	dir := index.Dir(c.col)
 	if !folder.Exists(dir) {
@@ -58,8 +58,11 @@ func (c *Crawl) lookWhetherClosed() {
 		whyClosed = goneWords(event.Line(c.col.Dir()))
 	}
 	joins := ""
-	if c.col.OfSeveral() {
+	switch {
+	case c.col.OfSeveral():
 		joins = "it is of one of several workers, which goes on with the others: waggle crawl -o " + event.Line(c.col.Dir()) + " --resume --join ENGINE"
+	case c.col.IsRound():
+		joins = "it is a round of a crawl, which goes on by a command: waggle crawl -o " + event.Line(c.col.Dir()) + " --resume"
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -51,7 +51,7 @@ type Crawl struct {
 	job      string    // what is wrong with that, in words; "" = nothing
 	broke    error     // why the crawl ended, where that is known here
 	exported *Export   // the last one, where it is not whole
-	joins    string    // why it cannot go on on the page, as it is of one of several workers; "" = it is not
+	joins    string    // why it cannot go on on the page; "" = it can, as far as that is known
 	closed   string    // why nothing can be told to it, as far as its folder says; "" = nothing
 	search   searcher
 	places   places
@@ -309,7 +309,7 @@ type State struct {
 	Error    string          `json:"error,omitempty"`
 	Job      string          `json:"job,omitempty"`    // what is wrong with the job file, and what helps
 	Closed   string          `json:"closed,omitempty"` // why it can be told nothing and cannot go on; "" where that is not known
-	Joins    string          `json:"joins,omitempty"`  // why it goes on by a command alone: it is of one of several workers; "" = it is not
+	Joins    string          `json:"joins,omitempty"`  // why it goes on by a command alone: it is of one of several workers, or a round; "" = it is neither
 	Now      time.Time       `json:"now"`
 	Index    IndexState      `json:"index"`
 	Activity *Activity       `json:"activity,omitempty"` // of a crawl that runs
