@@ -43,11 +43,10 @@ type cold struct {
 	domains hostIndex    // the first host of each site's chain
 	ready   [numClasses]heap[uint32]
 	waiting heap[uint32]
-	early   map[uint32]*earlyHost // what was read of hosts before their turn; a host at hand is not there
-	hand    int                   // the place of ring that is looked at next
-	ring    []*host               // those at hand
-	most    int                   // of these, that are kept
-	left    int                   // of these, when cool was done last
+	hand    int     // the place of ring that is looked at next
+	ring    []*host // those at hand
+	most    int     // of these, that are kept
+	left    int     // of these, when cool was done last
 }
 
 // find returns a host by its name, nil if there is none. It is at hand then.
@@ -85,11 +84,6 @@ func (f *Frontier) at(id uint32) (*host, error) {
 		return h, nil
 	}
 	c := f.cold.host(id)
-	if e := f.cold.early[id]; e != nil && e.link.key == c.head && f.cold.hash(string(e.state.Host)) == c.name {
-		h := f.warm(id, e.state)
-		h.preread = &e.link
-		return h, nil
-	}
 	if !c.is(coldBlank) || c.queued == 0 {
 		s, err := f.cold.store.hostState(id)
 		if err != nil {
@@ -111,7 +105,7 @@ func (f *Frontier) at(id uint32) (*host, error) {
 	return h, nil
 }
 
-// prereadCandidate is a candidate that was read before it was asked for.
+// ahead is a candidate that was read before it was asked for.
 type prereadCandidate struct {
 	key key
 	c   web.Candidate
@@ -127,7 +121,6 @@ func (f *Frontier) warm(id uint32, s web.HostState) *host {
 		counts: c.counts(), pages: s.Fetched, used: true,
 	}
 	f.atHand(h)
-	delete(f.cold.early, id)
 	delete(own.asleep, id)
 	if h.queued > 0 {
 		h.head = c.head
@@ -251,7 +244,6 @@ func (f *Frontier) warmBest(c class) error {
 				return nil
 			}
 		}
-		f.cold.readBest(q)
 		if _, err := f.at(q.top()); err != nil {
 			return err
 		}

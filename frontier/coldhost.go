@@ -12,9 +12,6 @@ import (
 type hostStore interface {
 	// hostState returns the state of a host as the store has it.
 	hostState(id uint32) (web.HostState, error)
-	// readLinks and readKeys read what several hosts have next: see readnext.go.
-	readLinks(next []earlyHost)
-	readKeys(next []*host)
 	// stored is the number of a commit that the store has, with all before it.
 	stored() uint64
 	// eachHost calls do with the states of all hosts, as they were committed.
@@ -54,7 +51,7 @@ const (
 )
 
 func newCold(store hostStore, most int) *cold {
-	c := &cold{store: store, seed: maphash.MakeSeed(), most: most, early: make(map[uint32]*earlyHost)}
+	c := &cold{store: store, seed: maphash.MakeSeed(), most: most}
 	moved := func(id uint32, i int) {
 		if i >= 0 {
 			c.host(id).heapIndex = uint32(i)

@@ -122,10 +122,12 @@ func (d *disk) hostState(id uint32) (s web.HostState, err error) {
 	if err := cmp.Or(d.failed, d.halt.err()); err != nil {
 		return s, err
 	}
-	if s, err = d.storedHost(d.buf[:0], id); errors.Is(err, pebble.ErrNotFound) {
-		err = fmt.Errorf("host %d: %w", id, err)
+	value, closer, err := d.db.Get(appendHostKey(d.buf[:0], id))
+	if err != nil {
+		return s, d.readError(fmt.Errorf("host %d: %w", id, err))
 	}
-	return s, d.readError(err)
+	s, err = parseHost(value)
+	return s, d.readError(errors.Join(err, closer.Close()))
 }
 
 func (d *disk) stored() uint64 { return d.meta.turn }
@@ -375,8 +377,8 @@ func (d *disk) peek(h *host, i int) (key, error) {
 	}
 	w := d.window(h)
 	if i >= len(w.head) {
-		if err := cmp.Or(d.await(0), d.fill(h)); err != nil {
-			return key{}, d.readError(err)
+		if err := d.fill(h, w); err != nil {
+			return key{}, err
 		}
 	}
 	if i >= len(w.head) {
@@ -385,15 +387,14 @@ func (d *disk) peek(h *host, i int) (key, error) {
 	return w.head[i], nil
 }
 
-// fill reads the best keys of a host into its window, from what the store has now. It may be called for several
-// hosts at a time.
-func (d *disk) fill(h *host) error {
-	w := d.window(h)
+// fill reads the best keys of a host into its window.
+func (d *disk) fill(h *host, w *window) (err error) {
+	defer func() { err = d.readError(err) }()
 	from := w.low
 	if n := len(w.head); n > 0 {
 		from = w.head[n-1]
 	}
-	it, err := d.iterNow(h)
+	it, err := d.iter(h)
 	if err != nil {
 		return err
 	}
@@ -401,7 +402,7 @@ func (d *disk) fill(h *host) error {
 	if from.seq == 0 {
 		ok = it.First()
 	} else {
-		ok = it.SeekGE(appendCandidateKey(nil, h.id, from))
+		ok = it.SeekGE(appendCandidateKey(d.buf[:0], h.id, from))
 	}
 	for ; ok && len(w.head) < headSize; ok = it.Next() {
 		_, k, err := parseCandidateKey(it.Key())
@@ -428,11 +429,6 @@ func (d *disk) iter(h *host) (*pebble.Iterator, error) {
 	if err := d.await(0); err != nil {
 		return nil, err
 	}
-	return d.iterNow(h)
-}
-
-// iterNow is iter of what the store has by now.
-func (d *disk) iterNow(h *host) (*pebble.Iterator, error) {
 	var lower, upper [5]byte
 	lower[0], upper[0] = candidatePrefix, candidatePrefix
 	binary.BigEndian.PutUint32(lower[1:], h.id)
@@ -518,17 +514,23 @@ func (d *disk) load(h *host, k key) (web.Candidate, error) {
 	if c, ok := d.ahead.has(h.id, k); ok {
 		return c, nil
 	}
-	c, err := d.storedLink(d.buf[:0], h.id, k)
+	if value := d.recent.get(k); value != nil {
+		c, err := parseCandidate(value, k)
+		return c, d.readError(err)
+	}
+	d.buf = appendCandidateKey(d.buf[:0], h.id, k)
+	value, closer, err := d.db.Get(d.buf)
 	if errors.Is(err, pebble.ErrNotFound) && len(d.pending) > 0 { // it is on its way
 		if err := d.await(0); err != nil {
 			return web.Candidate{}, err
 		}
-		c, err = d.storedLink(d.buf[:0], h.id, k)
+		value, closer, err = d.db.Get(d.buf)
 	}
-	if errors.Is(err, pebble.ErrNotFound) {
-		err = fmt.Errorf("a link of host %s: %w", h.state.Host, err)
+	if err != nil {
+		return web.Candidate{}, d.readError(fmt.Errorf("a link of host %s: %w", h.state.Host, err))
 	}
-	return c, d.readError(err)
+	c, err := parseCandidate(value, k)
+	return c, d.readError(errors.Join(err, closer.Close()))
 }
 
 func (d *disk) each(h *host, do func(k key, c *web.Candidate) error) error {

@@ -50,39 +50,20 @@ var ExamineOn = examine
 var HashOf = hashOf
 
 // CountStates counts the states of hosts that are read of the store from now on.
-func CountStates(f *Frontier) *int { return &CountReads(f).States }
-
-// CountReads counts from now on what is read of hosts.
-func CountReads(f *Frontier) *Reads {
+func CountStates(f *Frontier) *int {
 	c := &countingStore{hostStore: f.cold.store}
 	f.cold.store = c
 	return &c.n
 }
 
-// Reads counts the states that are read one by one, how often others are read of several hosts at a time, the links
-// of cold ones or the keys of those at hand, and of how many hosts.
-type Reads struct{ States, Links, LinkHosts, Keys, KeyHosts int }
-
 type countingStore struct {
 	hostStore
-	n Reads
+	n int
 }
 
 func (c *countingStore) hostState(id uint32) (web.HostState, error) {
-	c.n.States++
+	c.n++
 	return c.hostStore.hostState(id)
-}
-
-func (c *countingStore) readLinks(next []earlyHost) {
-	c.n.Links++
-	c.n.LinkHosts += len(next)
-	c.hostStore.readLinks(next)
-}
-
-func (c *countingStore) readKeys(next []*host) {
-	c.n.Keys++
-	c.n.KeyHosts += len(next)
-	c.hostStore.readKeys(next)
 }
 
 // Whole tells whether all of the ledger could be read.

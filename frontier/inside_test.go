@@ -109,53 +109,6 @@ func TestDamagedAddressOnDisk(t *testing.T) {
 	}
 }
 
-// What is damaged of a host is read with those before it, and is an error when its turn comes.
-func TestReadNextDamaged(t *testing.T) {
-	const hosts, damaged = 10, 4
-	for name, value := range map[string][]byte{
-		"no link":           {0xff},
-		"of another host":   appendCandidate(nil, &web.Candidate{URL: address(t, "other.example/")}),
-		"of one it is near": appendCandidate(nil, &web.Candidate{URL: address(t, "host5.example/")}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			fs := vfs.NewMem()
-			f, err := open(fs, "frontier", Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var turn web.Turn
-			for i := range hosts {
-				turn.Add = append(turn.Add, web.Candidate{URL: address(t, fmt.Sprintf("host%d.example/", i)), Priority: float64(hosts - i)})
-			}
-			if _, err := f.Commit(t.Context(), turn); err != nil {
-				t.Fatal(err)
-			}
-			d := f.backend.(*disk)
-			setLink(d.batch, damaged, key{hosts - damaged, damaged + 1}, value)
-			if err := d.commit(change{next: f.next}); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if f, err = open(fs, "frontier", Options{}); err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			for i := range damaged - 1 { // the two best hosts are brought to hand
-				out, err := f.Lease(t.Context(), time.Time{}, 1, 0, nil)
-				if err != nil || len(out) != 1 || out[0].Priority != float64(hosts-i) {
-					t.Fatalf("link %d: %v, %v", i, out, err)
-				}
-			}
-			_, err = f.Lease(t.Context(), time.Time{}, 1, 0, nil)
-			if told := (*DamageError)(nil); !errors.As(err, &told) || told.Path != d.queue() {
-				t.Errorf("not told as damage of the queue: %v", err)
-			}
-		})
-	}
-}
-
 // A plan holds nothing of the turns before: neither hosts that are cold since, nor room for the largest.
 func TestPlanIsEmptied(t *testing.T) {
 	for _, hosts := range []int{1000, 20_000} {

@@ -117,7 +117,6 @@ func (f *Frontier) advance(now time.Time) error {
 		f.now = now
 	}
 	for f.waiting.len() > 0 && !f.waiting.top().due.After(f.now) {
-		f.readDue()
 		if err := f.place(f.waiting.top()); err != nil {
 			return err
 		}

@@ -1,7 +1,5 @@
 package frontier
 
-import "iter"
-
 // key places a candidate in the order of its host: higher priority first, and
 // among equals the one that entered first. Sequences start at 1, so the zero
 // key stands for "none".
@@ -47,27 +45,6 @@ func (h *heap[T]) push(t T) {
 	h.items = append(h.items, t)
 	h.moved(t, len(h.items)-1)
 	h.up(len(h.items) - 1)
-}
-
-// inOrder are the n least items, the least first.
-func (h *heap[T]) inOrder(n int) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		// The next item is one below those that were given: these are the places of all such.
-		next := heap[int]{moved: func(int, int) {}, less: func(a, b int) bool { return h.less(h.items[a], h.items[b]) }}
-		if len(h.items) > 0 {
-			next.push(0)
-		}
-		for ; n > 0 && next.len() > 0; n-- {
-			i := next.top()
-			if !yield(h.items[i]) {
-				return
-			}
-			next.remove(0)
-			for child := 2*i + 1; child <= 2*i+2 && child < len(h.items); child++ {
-				next.push(child)
-			}
-		}
-	}
 }
 
 // remove takes out the item at i.

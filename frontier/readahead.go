@@ -47,8 +47,6 @@ const (
 	readMore = 64
 	// mostChanges is how many changes are noted before what was read is given up.
 	mostChanges = 1 << 13
-	// scoreSome is how many links a core scores at a time.
-	scoreSome = 128
 )
 
 // startReadAhead begins to read n links from a place in the frontier on.
@@ -165,7 +163,7 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 func (d *disk) prescore(n int, score func(*web.Candidate) float64) (join func()) {
 	if d.kept != nil {
 		links := d.kept.ahead(n)
-		return onAllCores(len(links), scoreSome, func(i, j int) {
+		return onAllCores(len(links), func(i, j int) {
 			for _, l := range links[i:j] {
 				l.score, l.scored = score(&l.c), true
 			}
@@ -175,7 +173,7 @@ func (d *disk) prescore(n int, score func(*web.Candidate) float64) (join func())
 	if a == nil {
 		return func() {}
 	}
-	return onAllCores(n, scoreSome, func(i, j int) {
+	return onAllCores(n, func(i, j int) {
 		<-a.done
 		for j = min(j, len(a.links)); i < j; i++ {
 			a.links[i].score, a.links[i].scored = score(&a.links[i].c), true
@@ -183,9 +181,9 @@ func (d *disk) prescore(n int, score func(*web.Candidate) float64) (join func())
 	})
 }
 
-// onAllCores begins to call do for all parts i … j-1 of 0 … n-1 on other cores, each of which takes some at a time;
-// join does as prescore's does.
-func onAllCores(n, some int, do func(i, j int)) (join func()) {
+// onAllCores begins to call do for all parts i … j-1 of 0 … n-1 on other cores; join does as prescore's does.
+func onAllCores(n int, do func(i, j int)) (join func()) {
+	const some = 128 // that a core takes at a time
 	var taken atomic.Int64
 	work := func() {
 		for {
