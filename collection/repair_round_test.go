@@ -1,7 +1,6 @@
 package collection
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -132,31 +131,5 @@ func TestRepairWithDamagedKnown(t *testing.T) {
 	defer w.Close()
 	if _, err := w.Repair(t.Context(), RepairOptions{Parser: parse.New(parse.Options{})}); !errors.As(err, new(*knownError)) {
 		t.Errorf("repaired: %v", err)
-	}
-}
-
-// Of a list of what earlier rounds know the lines that can be read are kept.
-func TestMendKnown(t *testing.T) {
-	_, round := rounds(t, 4)
-	whole, err := os.ReadFile(round.KnownFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(whole, []byte("\n"))
-	lines[1][0] = 0          // in the middle
-	lines[3] = lines[3][:20] // the last one, torn
-	want := [][]byte{lines[0], lines[2]}
-	if err := os.WriteFile(round.KnownFile(), bytes.Join(lines, nil), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	w := opened(t, round.Dir())
-	defer w.Close()
-	for _, lost := range []int{2, 0} {
-		if n, err := w.MendKnown(); n != lost || err != nil {
-			t.Errorf("%d lines are lost, want %d: %v", n, lost, err)
-		}
-	}
-	if got, err := os.ReadFile(round.KnownFile()); err != nil || !bytes.Equal(got, bytes.Join(want, nil)) {
-		t.Errorf("it holds %s, %v", got, err)
 	}
 }

@@ -127,11 +127,16 @@ func (c Collection) numbered() (first Collection, n int, err error) {
 	if err != nil {
 		return first, 0, err
 	}
-	first = At(filepath.Dir(filepath.Dir(dir)))
-	if n, ok := store.RoundNumber(filepath.Base(dir)); ok && filepath.Base(filepath.Dir(dir)) == store.RoundsDir {
-		return first, n, nil
+	linked, err := filepath.EvalSymlinks(dir)
+	if err != nil { // it is not there yet
+		linked = dir
 	}
-	return first, 0, nil
+	for _, dir := range []string{dir, linked} {
+		if n, ok := store.RoundNumber(filepath.Base(dir)); ok && filepath.Base(filepath.Dir(dir)) == store.RoundsDir {
+			return At(filepath.Dir(filepath.Dir(dir))), n, nil
+		}
+	}
+	return At(filepath.Dir(filepath.Dir(dir))), 0, nil
 }
 
 // remedyMoved helps where a round is not in the folder of its crawl.
@@ -141,7 +146,23 @@ const remedyMoved = "put this folder where it was, in the folder again of its fi
 var ErrRoundMoved = errors.New("this is a round of a crawl, and not in the folder of that: " + remedyMoved)
 
 // IsRound tells whether the folder is that of a round, wherever it is.
-func (c Collection) IsRound() bool { return folder.Exists(c.KnownFile()) }
+func (c Collection) IsRound() bool {
+	before, err := c.RoundsBefore()
+	return err == nil && len(before) > 0 || folder.Exists(c.KnownFile())
+}
+
+// ByCommand is nil where a program can go on with a crawl that is stopped, and an error that names the command
+// where that alone does: the command line knows what earlier rounds know.
+func (c Collection) ByCommand() error {
+	before, err := c.RoundsBefore()
+	switch {
+	case err != nil || !c.IsRound():
+		return err
+	case len(before) == 0:
+		return ErrRoundMoved
+	}
+	return fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", c.dir)
+}
 
 // KnownFile is the path of known.jsonl.
 func (c Collection) KnownFile() string { return filepath.Join(c.dir, "known.jsonl") }
@@ -183,7 +204,7 @@ func (c Collection) Known() iter.Seq2[Known, error] {
 			}
 			var k Known
 			if err = json.Unmarshal(line, &k); err != nil {
-				err = &knownLineError{fmt.Errorf("%s, line %d, is damaged (%w): put the file back, or go on with the lines that can be read: waggle crawl -o %s --resume --accept-loss", c.KnownFile(), n, err, c.dir)}
+				err = &KnownLineError{fmt.Errorf("%s, line %d, is damaged: %w", c.KnownFile(), n, err)}
 			}
 			if !yield(k, err) {
 				return
@@ -192,28 +213,8 @@ func (c Collection) Known() iter.Seq2[Known, error] {
 	}
 }
 
-// knownLineError says that a line of known.jsonl cannot be read.
-type knownLineError struct{ error }
-
-// MendKnown leaves out the lines of known.jsonl that cannot be read, and counts them: their pages are not known to
-// earlier rounds any more.
-func (w *Writer) MendKnown() (lost int, err error) {
-	var known []Known
-	for k, err := range w.Known() {
-		switch {
-		case errors.As(err, new(*knownLineError)):
-			lost++
-		case err != nil:
-			return 0, err
-		default:
-			known = append(known, k)
-		}
-	}
-	if lost == 0 {
-		return 0, nil
-	}
-	return lost, w.SaveKnown(known)
-}
+// KnownLineError says that a line of known.jsonl cannot be read.
+type KnownLineError struct{ error }
 
 // earlierRounds finds the bodies of earlier rounds that a round refers to. The zero value
 // has read nothing yet.

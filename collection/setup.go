@@ -335,8 +335,12 @@ func (w *Writer) openSetup(o StoreOptions) error {
 			return w.refusal(d)
 		case !o.AcceptLoss && w.OfSeveral(): // who joins others may accept no loss
 			return w.refusal(d)
+		case !o.AcceptLoss && path == w.KnownFile():
+			return fmt.Errorf("%w (waggle crawl -o %s --resume --accept-loss makes it anew of the rounds before)", w.refusal(d), w.dir)
 		case !o.AcceptLoss:
 			return fmt.Errorf("%w (waggle crawl -o %s --resume --accept-loss goes on with what there is)", w.refusal(d), w.dir)
+		case path == w.KnownFile():
+			known = false // it was made anew
 		default:
 			known = false
 			o.Note(fmt.Sprintf("%s; the crawl goes on with what there is", d))

@@ -417,7 +417,7 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	if sum, version := d.Peers.Others(); version != d.othersVersion {
-		if d.othersVersion == 0 {
+		if d.othersVersion == 0 || sum.Pages < d.others.Pages { // those of a worker that is lost are left out
 			d.heard = pace{d.step.count.Spent, d.step.count.Pages + sum.Pages}
 		}
 		better := sum.Better - d.others.Better

@@ -365,6 +365,13 @@ func TestPaceOfSeveral(t *testing.T) {
 		if waits := hear(Standing{Pages: 70_700, Better: 502}); waits != 2*32*12500*time.Microsecond {
 			t.Errorf("%v spent before: two of 800 pages in 10 s are a reason to wait for %v", own.Spent, waits)
 		}
+		if waits := hear(Standing{Pages: 35_000, Better: 251}); waits != 2*32*12500*time.Microsecond {
+			t.Errorf("%v spent before: a worker is lost, which is a reason to wait for %v", own.Spent, waits)
+		}
+		d.step.count.Spent += 10 * time.Second
+		if waits := hear(Standing{Pages: 35_800, Better: 253}); waits != 4*32*12500*time.Microsecond {
+			t.Errorf("%v spent before: two of 800 pages in 10 s more are a reason to wait for %v", own.Spent, waits)
+		}
 	}
 }
 

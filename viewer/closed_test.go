@@ -77,14 +77,24 @@ func TestFolderOfRound(t *testing.T) {
 	s := start.New(ctx, start.Options{Dir: t.TempDir(), Note: func(string) {}})
 	t.Cleanup(func() { cancel(); s.Wait() })
 	col := crawled(t, bees(), "https://bees.test/")
-	if err := os.WriteFile(col.KnownFile(), nil, 0o600); err != nil {
+	base := filepath.Join(t.TempDir(), "again")
+	round := collection.At(filepath.Join(base, "0001"))
+	if err := errors.Join(os.Mkdir(base, 0o755), os.Rename(col.Dir(), round.Dir())); err != nil {
 		t.Fatal(err)
 	}
-	d := serveWith(t, Options{Start: s, Collections: []collection.Collection{col}})
-	want := "is a round of a crawl, which goes on by a command: waggle crawl -o " + col.Dir() + " --resume"
-	d.find("1").until(t, func(s *watch.State) bool { return s.Joins == "it "+want })
-	if code, lines := d.send("/api/crawls/1/go-on", map[string]any{}); code != http.StatusOK || !strings.Contains(strings.Join(lines, "\n"), "this "+want) {
-		t.Errorf("%d %s, want %q", code, lines, want)
+	moved := crawled(t, bees(), "https://bees.test/")
+	if err := os.WriteFile(moved.KnownFile(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serveWith(t, Options{Start: s, Collections: []collection.Collection{round, moved}})
+	for id, want := range map[string]string{
+		"1": "this is a round of a crawl, which goes on by a command: waggle crawl -o " + round.Dir() + " --resume",
+		"2": collection.ErrRoundMoved.Error(),
+	} {
+		d.find(id).until(t, func(s *watch.State) bool { return s.Joins == want })
+		if code, lines := d.send("/api/crawls/"+id+"/go-on", map[string]any{}); code != http.StatusOK || !strings.Contains(strings.Join(lines, "\n"), want) {
+			t.Errorf("%d %s, want %q", code, lines, want)
+		}
 	}
 }
 

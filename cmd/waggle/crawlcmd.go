@@ -250,6 +250,9 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	indexed()
 	if !c.JSON {
+		if c.Again != "" && how == event.HostsDown { // --again begins the next round then
+			goesOn = "-o " + c.Out + " --resume"
+		}
 		if err := view.WriteSummary(std.out, sum, goesOn); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return errors.Join(err, report())
 		}
@@ -268,7 +271,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	case how == event.Stopped:
 		err = exit{exitStopped, fmt.Errorf("stopped; go on with: %s", c.goOn())}
 	case how == event.HostsDown:
-		err = exit{exitDown, fmt.Errorf("hosts that do not answer: %s%s; try them again with: %s", view.Waiting(sum), view.WhyDown(sum), c.goOn())}
+		err = exit{exitDown, fmt.Errorf("hosts that do not answer: %s%s; try them again with: %s", view.Waiting(sum), view.WhyDown(sum), c.tryAgain())}
 	case sum.Pages == 0 && c.Join == "":
 		err = exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -18,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/revisit"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // leastEvery is how often a round begins at most: each asks servers anew, and keeps a folder.
@@ -133,13 +135,17 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 	if len(before) == 0 {
 		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), collection.ErrRoundMoved)}
 	}
-	return c.crawl(ctx, std, docs, knowAgain, func() error {
-		return c.reportRound(ctx, std.out, col, len(before), job.LinkParser(col, docs))
-	})
+	p := job.LinkParser(col, docs)
+	return c.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
+		return knowAgain(ctx, m, w, before, p)
+	}, func() error { return c.reportRound(ctx, std.out, col, len(before), p) })
 }
 
 // unread is the error of reading the log of a round, with what helps where that is damaged.
 func unread(col collection.Collection, err error) error {
+	if errors.As(err, new(*collection.KnownLineError)) {
+		return fmt.Errorf("%w: put the file back, or have it made anew of the rounds before: waggle crawl -o %s --resume --accept-loss", err, col.Dir())
+	}
 	if errors.As(err, new(*event.LineError)) || errors.Is(err, collection.ErrLogEmpty) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w\n%s", err, remedyThen(col.Dir(), "the same command"))
 	}
@@ -148,16 +154,19 @@ func unread(col collection.Collection, err error) error {
 
 // prepareRound has a crawl ask for the pages that the rounds before round n know.
 func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base collection.Collection, n int, p *parse.Parser) error {
-	if m.Begun != nil {
-		return knowAgain(m, w)
-	}
 	last := base.Round(n - 1)
-	before, err := revisit.Read(ctx, last, n-1, p)
+	if m.Begun != nil {
+		before, err := w.RoundsBefore()
+		if err != nil {
+			return err
+		}
+		return knowAgain(ctx, m, w, before, p)
+	}
+	chosen, err := choose(ctx, last, n-1, m.Job.Budget.Pages, p)
 	if err != nil {
-		return unread(last, err)
+		return err
 	}
 	m.Before = &last
-	revisit.Choose(before.Known, time.Now(), m.Job.Budget.Pages)
 	examples, err := base.Examples()
 	if err != nil {
 		return err
@@ -166,29 +175,52 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 	for _, e := range examples {
 		m.Known[e.Source] = e
 	}
-	if err := w.SaveKnown(before.Known); err != nil {
+	if err := w.SaveKnown(chosen); err != nil {
 		return err
 	}
-	askAgain(m, w, before.Known)
+	askAgain(m, w, chosen)
 	return nil
 }
 
-// knowAgain has a round that goes on ask for the pages that it was told to ask for.
-func knowAgain(m *job.Maker, w *collection.Writer) error {
-	if m.AcceptLoss {
-		switch lost, err := w.MendKnown(); {
-		case err != nil:
-			return err
-		case lost > 0:
-			m.Note(fmt.Sprintf("%s: %s cannot be read and left out; the pages of these count as new", w.KnownFile(), terminal.Count(lost, "line")))
+// choose chooses of what round n and those before it know how the next round asks for it, which may fetch so many pages.
+func choose(ctx context.Context, round collection.Collection, n, pages int, p *parse.Parser) ([]collection.Known, error) {
+	r, err := revisit.Read(ctx, round, n, p)
+	if err != nil {
+		return nil, unread(round, err)
+	}
+	revisit.Choose(r.Known, time.Now(), pages)
+	return r.Known, nil
+}
+
+// knowAgain has a round that goes on ask for the pages that it was told to ask for. Where their list is damaged and that
+// is accepted, what cannot be read of it is made anew of the rounds before.
+func knowAgain(ctx context.Context, m *job.Maker, w *collection.Writer, before []collection.Collection, p *parse.Parser) error {
+	var known []collection.Known
+	is := map[web.URL]bool{}
+	for k, err := range w.Known() {
+		switch {
+		case err == nil:
+			known, is[k.URL] = append(known, k), true
+		case !m.AcceptLoss || !errors.As(err, new(*collection.KnownLineError)):
+			return unread(w.Collection, err)
 		}
 	}
-	var known []collection.Known
-	for k, err := range w.Known() {
+	if m.AcceptLoss {
+		last := len(before) - 1
+		chosen, err := choose(ctx, before[last], last, m.Job.Budget.Pages, p)
 		if err != nil {
 			return err
 		}
-		known = append(known, k)
+		chosen = slices.DeleteFunc(chosen, func(k collection.Known) bool { return is[k.URL] })
+		if len(chosen) > 0 {
+			m.Note(fmt.Sprintf("%s is damaged: %s of it can be read, and %s were added that the rounds before know", w.KnownFile(), terminal.Count(len(known), "page"), terminal.Count(len(chosen), "page")))
+			known = append(known, chosen...)
+			if err := w.SaveKnown(known); err != nil {
+				return err
+			}
+		}
+	} else if !folder.Exists(w.KnownFile()) {
+		return fmt.Errorf("%s is missing: put the file back, or have it made anew of the rounds before: waggle crawl -o %s --resume --accept-loss", w.KnownFile(), w.Dir())
 	}
 	askAgain(m, w, known)
 	return nil
@@ -216,6 +248,14 @@ func (c *crawlCmd) reportRound(ctx context.Context, out io.Writer, col collectio
 	}
 	_, err = fmt.Fprintf(out, "%s lists them\n", name)
 	return err
+}
+
+// tryAgain is the command that tries hosts again that were down.
+func (c *crawlCmd) tryAgain() string {
+	if c.Again != "" { // the next round is another one
+		return "waggle crawl -o " + c.Out + " --resume"
+	}
+	return c.goOn()
 }
 
 // goOn is the command that goes on with the crawl.

@@ -453,8 +453,9 @@ func stoppedOr(ctx context.Context, err error, stopped string) error {
 		return err
 	}
 	stop := errors.New(stopped)
-	var file *fs.PathError
-	if errors.Is(err, context.Canceled) || errors.As(err, &file) && !errors.Is(err, fs.ErrClosed) && !errors.Is(err, fs.ErrNotExist) {
+	file := errors.As(err, new(*fs.PathError)) || errors.As(err, new(*os.LinkError))
+	follows := errors.Is(err, fs.ErrClosed) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EPIPE) // whoever read is stopped, too
+	if errors.Is(err, context.Canceled) || file && !follows {
 		stop = errors.Join(besideStop(err), stop)
 	}
 	return exit{exitStopped, stop}

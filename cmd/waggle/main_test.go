@@ -92,7 +92,9 @@ func TestStoppedOr(t *testing.T) {
 		{on, nil, ""}, {over, nil, ""}, {on, os.ErrClosed, os.ErrClosed.Error()}, {over, os.ErrClosed, "stopped"},
 		{over, fmt.Errorf("reading: %w", context.Canceled), "stopped"}, {over, errors.Join(context.Canceled, os.ErrClosed), os.ErrClosed.Error() + "\nstopped"},
 		{over, &os.PathError{Op: "write", Path: "bees.csv", Err: syscall.EIO}, "write bees.csv: " + syscall.EIO.Error() + "\nstopped"},
+		{over, &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EIO}, "rename a b: " + syscall.EIO.Error() + "\nstopped"},
 		{over, &os.PathError{Op: "read", Path: "|0", Err: os.ErrClosed}, "stopped"},
+		{over, &os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, "stopped"},
 	} {
 		got := ""
 		if err := stoppedOr(c.ctx, c.err, "stopped"); err != nil {

@@ -33,8 +33,8 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 	if !folder.Exists(col.EventLog()) {
 		return problems(moved(col))
 	}
-	if col.IsRound() {
-		return problems(fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", quoted(col.Dir())))
+	if err := col.ByCommand(); err != nil {
+		return problems(err)
 	}
 	j, err := job.In(col)
 	if err == nil {

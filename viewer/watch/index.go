@@ -58,11 +58,10 @@ func (c *Crawl) lookWhetherClosed() {
 		whyClosed = goneWords(event.Line(c.col.Dir()))
 	}
 	joins := ""
-	switch {
-	case c.col.OfSeveral():
+	if c.col.OfSeveral() {
 		joins = "it is of one of several workers, which goes on with the others: waggle crawl -o " + event.Line(c.col.Dir()) + " --resume --join ENGINE"
-	case c.col.IsRound():
-		joins = "it is a round of a crawl, which goes on by a command: waggle crawl -o " + event.Line(c.col.Dir()) + " --resume"
+	} else if err := c.col.ByCommand(); err != nil {
+		joins = event.Line(err.Error())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
