@@ -78,7 +78,7 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 	sync := func() error {
 		d.ledgers.Lock()
 		defer d.ledgers.Unlock()
-		return d.ledger.file.Sync()
+		return d.syncLedger(d.ledger)
 	}
 	d.fs.syncLedger.Store(&sync)
 	if err := d.removeOld(); err != nil {

@@ -221,7 +221,7 @@ func (d *disk) assertStill() {
 // safe from a power failure then. Nothing is on its way meanwhile.
 func (d *disk) rotate(m *meta) error {
 	d.assertStill()
-	if err := d.ledger.file.Sync(); err != nil {
+	if err := d.syncLedger(d.ledger); err != nil {
 		return err
 	}
 	fresh, err := createLedger(d.fs, d.ledgerName(m.ledger+1))
@@ -232,7 +232,7 @@ func (d *disk) rotate(m *meta) error {
 	d.ledgers.Lock()
 	d.ledger = fresh
 	d.ledgers.Unlock()
-	if err := errors.Join(old.file.Close(), fresh.file.Sync(), d.syncFolder(d.dir)); err != nil {
+	if err := errors.Join(old.file.Close(), d.syncLedger(fresh), d.syncFolder(d.dir)); err != nil {
 		return err
 	}
 	m.closed = append(slices.Clone(m.closed), ledgerRef{m.ledger, old.size, old.records})
@@ -533,7 +533,7 @@ func (d *disk) renewSeen(f *Frontier) error {
 	if d.ledger, err = createLedger(d.fs, d.ledgerName(last+1)); err != nil {
 		return err
 	}
-	if err := errors.Join(d.ledger.file.Sync(), d.syncFolder(d.dir)); err != nil {
+	if err := errors.Join(d.syncLedger(d.ledger), d.syncFolder(d.dir)); err != nil {
 		return err
 	}
 	d.meta.ledger, d.meta.closed = last+1, nil
