@@ -48,10 +48,16 @@ func seenBy(t *testing.T, f *Frontier, n int) {
 // Where the disk is too full for a run, a crawl goes on with what there is, and writes the run
 // once there is room.
 func TestFullForARun(t *testing.T) {
+	for _, why := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		t.Run(why.Error(), func(t *testing.T) { fullForARun(t, why) })
+	}
+}
+
+func fullForARun(t *testing.T, why error) {
 	var full atomic.Bool
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && op.Kind == errorfs.OpFileWrite && strings.HasPrefix(filepath.Base(op.Path), "run-") {
-			return syscall.ENOSPC
+			return why
 		}
 		return nil
 	}))

@@ -6,9 +6,10 @@ import (
 	"math"
 	"os"
 	"slices"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // seenSet is the seen-set of a frontier on disk. What changed last is in memory and in
@@ -177,7 +178,7 @@ func (d *disk) settle() (changed bool, err error) {
 	d.assertStill()
 	j := d.job
 	d.job = nil
-	if errors.Is(j.err, syscall.ENOSPC) {
+	if folder.Full(j.err) {
 		d.fullAt = d.ledger.records
 		return false, nil // what there is can be read and added to: see work
 	}
