@@ -3,6 +3,7 @@ package frontier
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,6 +104,58 @@ func fullForARun(t *testing.T, why error) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A file that is obsolete and cannot be removed, as another program reads it or it is gone, is no reason to end: the first
+// Open that can removes it.
+func TestObsoleteFileStays(t *testing.T) {
+	for _, why := range []error{os.ErrPermission, os.ErrNotExist} {
+		t.Run(why.Error(), func(t *testing.T) {
+			var refused atomic.Int32
+			mem := vfs.NewMem()
+			fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if _, _, ok := span(filepath.Base(op.Path)); ok && op.Kind == errorfs.OpRemove {
+					refused.Add(1)
+					return why
+				}
+				return nil
+			}))
+			opts := Options{recent: 24}
+			f, err := open(fs, "frontier", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const links = 400
+			for n := 0; n < links; n += links / 2 {
+				addedTo(t, f, n, links/2)
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if f, err = open(fs, "frontier", opts); err != nil {
+					t.Fatal(err)
+				}
+				seenBy(t, f, n+links/2)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if refused.Load() == 0 {
+				t.Fatal("nothing was to be removed")
+			}
+			left := listed(t, mem)
+			if f, err = open(mem, "frontier", opts); err != nil {
+				t.Fatal(err)
+			}
+			seenBy(t, f, links)
+			d := f.backend.(*disk)
+			if now, want := listed(t, mem), len(d.meta.runs)+len(d.meta.closed)+1; len(now) != want || len(left) <= want {
+				t.Errorf("%d files are left of %d, want %d", len(now), len(left), want)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

@@ -300,7 +300,7 @@ func (d *disk) close() error {
 		}
 	}
 	if err == nil && d.condensed != "" {
-		err = d.fs.Remove(d.condensed)
+		_ = d.fs.Remove(d.condensed)
 	}
 	if err == nil && d.halt.err() == nil && (listed || d.db.Metrics().WAL.Size > mostLog) {
 		err = d.halt.run(d.db.Flush)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -258,7 +257,7 @@ func (d *disk) work() {
 				errs = append(errs, r.close())
 			}
 			for _, name := range names {
-				errs = append(errs, d.fs.Remove(name))
+				_ = d.fs.Remove(name) // what cannot be removed is left to the next Open: see removeOld
 			}
 			return errors.Join(errs...)
 		})
@@ -572,7 +571,7 @@ func (d *disk) eachWaiting(hosts int, do func(r record) error) error {
 }
 
 // removeOld removes files of the seen-set that the store does not speak of, as the death of a
-// process leaves them.
+// process leaves them, or a system that did not let them be removed: such are passed over.
 func (d *disk) removeOld() error {
 	names, err := d.fs.List(d.dir)
 	if err != nil {
@@ -587,9 +586,7 @@ func (d *disk) removeOld() error {
 	}
 	for _, name := range names {
 		if _, _, ok := span(name); ok && !keep[d.path(name)] {
-			if err := d.fs.Remove(d.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
+			_ = d.fs.Remove(d.path(name))
 		}
 	}
 	return nil
