@@ -107,6 +107,36 @@ func fullForARun(t *testing.T, why error) {
 	}
 }
 
+// Where the disk was too full for runs to become one, the next run of a new ledger waits for a part of that ledger alone.
+func TestFullForAMerge(t *testing.T) {
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if first, last, ok := span(filepath.Base(op.Path)); ok && last > first && op.Kind == errorfs.OpFileWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	const limit = 64
+	f, err := open(fs, "frontier", Options{recent: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, n := f.backend.(*disk), 0
+	for ; d.fullAt == 0; n++ {
+		addedTo(t, f, n, 1)
+	}
+	for ledger := d.ledger; d.ledger == ledger; n++ {
+		addedTo(t, f, n, 1)
+	}
+	addedTo(t, f, n, limit/8+3)
+	if n += limit/8 + 3; d.seen.frozen != nil {
+		t.Errorf("no run was written when the new ledger had %d records", d.ledger.records)
+	}
+	seenBy(t, f, n)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A file that is obsolete and cannot be removed, as another program reads it or it is gone, is no reason to end: the first
 // Open that can removes it.
 func TestObsoleteFileStays(t *testing.T) {

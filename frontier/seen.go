@@ -178,7 +178,7 @@ func (d *disk) settle() (changed bool, err error) {
 	j := d.job
 	d.job = nil
 	if folder.Full(j.err) {
-		d.fullAt = d.ledger.records
+		d.fullAt = max(1, d.ledger.records)
 		return false, nil // what there is can be read and added to: see work
 	}
 	if j.err != nil || j.run == nil {
@@ -238,6 +238,7 @@ func (d *disk) rotate(m *meta) error {
 	m.closed = append(slices.Clone(m.closed), ledgerRef{m.ledger, old.size, old.records})
 	m.ledger++
 	m.size, m.records, m.synced = fresh.size, 0, fresh.size
+	d.fullAt = min(d.fullAt, 1) // it counted records of the old one
 	d.seen.recent, d.seen.frozen = newTable(), d.seen.changes()
 	return nil
 }
