@@ -185,3 +185,41 @@ func TestWaitForBetterEnds(t *testing.T) {
 		}
 	}
 }
+
+// Where the best sites do not answer and nobody else has in this run, a poor link shows that the network works: it is not
+// taken for down as better links wait for a host that is slow.
+func TestProbeWithPoorLink(t *testing.T) {
+	v := newVirtual(t, "seed.example/")
+	v.dir, v.workers = t.TempDir(), 2*doubtSites
+	v.policy.Pages, v.policy.WaitForBetter, v.policy.Timeout = 30, time.Minute, time.Minute
+	v.answer = func(_ time.Time, u web.URL) (p pageOf, took time.Duration) {
+		switch host := string(u.Host()); {
+		case host == "seed.example":
+			for i := range doubtSites {
+				p.links = append(p.links, fmt.Sprintf("bad%d.example/ 0.9", i), fmt.Sprintf("poor%d.example/ 0.1", i))
+			}
+			for i := range 20 {
+				p.links = append(p.links, fmt.Sprintf("slow.example/%d 0.8", i))
+			}
+		case strings.HasPrefix(host, "bad"):
+			p.failure = web.ReasonConnect
+		case host == "slow.example":
+			return p, 30 * time.Second
+		}
+		return p, 100 * time.Millisecond
+	}
+	v.run(100 * time.Millisecond) // the seed
+	v.run(25 * time.Second)
+	if got := v.told("outage"); len(got) > 0 {
+		t.Errorf("told: %q", got)
+	}
+	poor := 0
+	for a := range v.asked {
+		if strings.HasPrefix(a, "poor") {
+			poor++
+		}
+	}
+	if poor != 1 {
+		t.Errorf("%d poor links were asked for, want the probe alone", poor)
+	}
+}

@@ -96,9 +96,13 @@ func (d *driver) leaseLinks(ctx context.Context, now time.Time, n int) (out []we
 }
 
 // leaseBest leases links that are among the best, by Step.among. Where those have brought too few
-// pages, see noteBetter, or none will be due, it leases any.
+// pages, see noteBetter, or none will be due, it leases any. So it does for a probe, which
+// asks whether anybody answers.
 func (d *driver) leaseBest(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
-	among := d.step.among(d.inFlight + d.others.InFlight)
+	among := 0
+	if d.step.net.state == networkUp {
+		among = d.step.among(d.inFlight + d.others.InFlight)
+	}
 	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
 	if err != nil || among == 0 {
 		return out, err

@@ -247,7 +247,7 @@ func (d *disk) store(w *pendingCommit, state map[string][]byte) error {
 		return err
 	}
 	if w.safe {
-		if err := w.ledger.file.Sync(); err != nil {
+		if err := d.syncLedger(w.ledger); err != nil {
 			return err
 		}
 		if err := d.fs.syncStale(); err != nil {

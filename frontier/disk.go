@@ -340,10 +340,12 @@ func (d *disk) sync() error {
 	return d.syncCommitted()
 }
 
+func (d *disk) syncLedger(l *ledger) error { return d.fs.syncing(l.file.Sync) }
+
 // syncCommitted is sync of what was written, whatever failed after that. Where the ledger is newer
 // than that, rotate has synced the one before.
 func (d *disk) syncCommitted() error {
-	if err := d.ledger.file.Sync(); err != nil {
+	if err := d.syncLedger(d.ledger); err != nil {
 		return err
 	}
 	if err := d.fs.syncStale(); err != nil {

@@ -3,6 +3,7 @@ package frontier
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,10 +49,16 @@ func seenBy(t *testing.T, f *Frontier, n int) {
 // Where the disk is too full for a run, a crawl goes on with what there is, and writes the run
 // once there is room.
 func TestFullForARun(t *testing.T) {
+	for _, why := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		t.Run(why.Error(), func(t *testing.T) { fullForARun(t, why) })
+	}
+}
+
+func fullForARun(t *testing.T, why error) {
 	var full atomic.Bool
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && op.Kind == errorfs.OpFileWrite && strings.HasPrefix(filepath.Base(op.Path), "run-") {
-			return syscall.ENOSPC
+			return why
 		}
 		return nil
 	}))
@@ -97,6 +104,88 @@ func TestFullForARun(t *testing.T) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Where the disk was too full for runs to become one, the next run of a new ledger waits for a part of that ledger alone.
+func TestFullForAMerge(t *testing.T) {
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if first, last, ok := span(filepath.Base(op.Path)); ok && last > first && op.Kind == errorfs.OpFileWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	const limit = 64
+	f, err := open(fs, "frontier", Options{recent: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, n := f.backend.(*disk), 0
+	for ; d.fullAt == 0; n++ {
+		addedTo(t, f, n, 1)
+	}
+	for ledger := d.ledger; d.ledger == ledger; n++ {
+		addedTo(t, f, n, 1)
+	}
+	addedTo(t, f, n, limit/8+3)
+	if n += limit/8 + 3; d.seen.frozen != nil {
+		t.Errorf("no run was written when the new ledger had %d records", d.ledger.records)
+	}
+	seenBy(t, f, n)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is obsolete and cannot be removed, as another program reads it or it is gone, is no reason to end: the first
+// Open that can removes it.
+func TestObsoleteFileStays(t *testing.T) {
+	for _, why := range []error{os.ErrPermission, os.ErrNotExist} {
+		t.Run(why.Error(), func(t *testing.T) {
+			var refused atomic.Int32
+			mem := vfs.NewMem()
+			fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if _, _, ok := span(filepath.Base(op.Path)); ok && op.Kind == errorfs.OpRemove {
+					refused.Add(1)
+					return why
+				}
+				return nil
+			}))
+			opts := Options{recent: 24}
+			f, err := open(fs, "frontier", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const links = 400
+			for n := 0; n < links; n += links / 2 {
+				addedTo(t, f, n, links/2)
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if f, err = open(fs, "frontier", opts); err != nil {
+					t.Fatal(err)
+				}
+				seenBy(t, f, n+links/2)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if refused.Load() == 0 {
+				t.Fatal("nothing was to be removed")
+			}
+			left := listed(t, mem)
+			if f, err = open(mem, "frontier", opts); err != nil {
+				t.Fatal(err)
+			}
+			seenBy(t, f, links)
+			d := f.backend.(*disk)
+			if now, want := listed(t, mem), len(d.meta.runs)+len(d.meta.closed)+1; len(now) != want || len(left) <= want {
+				t.Errorf("%d files are left of %d, want %d", len(now), len(left), want)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

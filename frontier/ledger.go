@@ -20,15 +20,16 @@ import (
 //	end     0(4)  0(8)                                        12
 //	record  hash(8)  priority(8)  sequence(8)  host(4)        28 bytes
 //
-// Numbers are little-endian. A block is one commit. Its checksum is the XXH3 of
-// the block's position in the file, its count and its records. Priority and
+// Numbers are little-endian. A commit is one block, or several where it has more than mostBlock
+// bytes of records. The checksum of a block is the XXH3 of its records, with its position in the
+// file as the seed. Priority and
 // sequence are a tag; host is the number of the address's host, noHost for an
 // address that never had a queue.
 //
 // The length that counts is the one in the queue's store, written after the
-// block: what lies behind it belongs to no committed turn and is overwritten. Where a
+// commit's blocks: what lies behind it belongs to no committed turn and is overwritten. Where a
 // damaged store leaves the length unknown, blocks are read up to one with a count of
-// 0, of which the header alone is written behind every block: behind it may lie
+// 0, of which the header alone is written behind every commit: behind it may lie
 // blocks of a process that died, which would fit where the sizes of the blocks do.
 //
 // A new version of the ledger needs a new version of the store, which is read first:
@@ -37,8 +38,10 @@ type ledger struct {
 	file    vfs.File
 	name    string
 	size    int64 // committed
-	records int64 // in it
+	records int64 // in it, and in the blocks of the next commit but the last of them
 	block   []byte
+	begun   int    // where the last block of the next commit begins in block
+	most    int    // mostBlock, less in tests
 	spare   []byte // for the next block
 }
 
@@ -50,6 +53,8 @@ const (
 	noHost        = math.MaxUint32
 	// maxBlock bounds what a damaged count can make a reader allocate.
 	maxBlock = 1 << 28
+	// mostBlock is from how many bytes of records on a commit goes on in another block.
+	mostBlock = 64 << 20
 )
 
 // record is the mark of an address and the number of its host.
@@ -89,7 +94,7 @@ func createLedger(fs vfs.FS, name string) (*ledger, error) {
 	if _, err := f.WriteAt([]byte(ledgerMagic()), 0); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &ledger{file: f, name: name, size: ledgerHeader}, nil
+	return &ledger{file: f, name: name, size: ledgerHeader, most: mostBlock}, nil
 }
 
 // openLedger opens a ledger of which size bytes are committed, and calls do
@@ -100,7 +105,7 @@ func openLedger(fs vfs.FS, name string, size int64, do func(record)) (*ledger, e
 	if err != nil {
 		return nil, err
 	}
-	l := &ledger{file: f, name: name}
+	l := &ledger{file: f, name: name, most: mostBlock}
 	if l.size, l.records, err = readLedger(f, name, ledgerMagic(), size, do); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -209,26 +214,36 @@ func (r *bufferedAt) next(n int) []byte {
 	return out
 }
 
-// add appends a record to the block that the next write writes.
+// add appends a record to the blocks that the next commit writes.
 func (l *ledger) add(r record) {
-	if len(l.block) == 0 {
+	if len(l.block)-l.begun >= blockHeader+l.most {
+		l.seal()
+	}
+	if len(l.block) == l.begun {
 		l.block = append(l.block, make([]byte, blockHeader)...)
 	}
 	l.block = r.append(l.block)
 }
 
-// cut ends the block and begins the next one: its bytes are to be written at that place, and it
-// counts once the store holds l.size. nil = nothing was added.
+// seal writes the header of the last block.
+func (l *ledger) seal() {
+	b := l.block[l.begun:]
+	n := (len(b) - blockHeader) / recordSize
+	binary.LittleEndian.PutUint32(b, uint32(n))
+	binary.LittleEndian.PutUint64(b[4:], blockSum(l.size+int64(l.begun), b[blockHeader:]))
+	l.records += int64(n)
+	l.begun = len(l.block)
+}
+
+// cut ends the blocks of a commit: their bytes are to be written at that place, and they
+// count once the store holds l.size. nil = nothing was added.
 func (l *ledger) cut() (block []byte, at int64) {
 	if len(l.block) == 0 {
 		return nil, l.size
 	}
-	n := (len(l.block) - blockHeader) / recordSize
-	binary.LittleEndian.PutUint32(l.block, uint32(n))
-	binary.LittleEndian.PutUint64(l.block[4:], blockSum(l.size, l.block[blockHeader:]))
+	l.seal()
 	block, at = append(l.block, make([]byte, blockHeader)...), l.size // with the end
 	l.size += int64(len(l.block))
-	l.records += int64(n)
-	l.block, l.spare = l.spare, nil
+	l.block, l.begun, l.spare = l.spare, 0, nil
 	return block, at
 }

@@ -78,7 +78,7 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 	sync := func() error {
 		d.ledgers.Lock()
 		defer d.ledgers.Unlock()
-		return d.ledger.file.Sync()
+		return d.syncLedger(d.ledger)
 	}
 	d.fs.syncLedger.Store(&sync)
 	if err := d.removeOld(); err != nil {
@@ -300,7 +300,7 @@ func (d *disk) close() error {
 		}
 	}
 	if err == nil && d.condensed != "" {
-		err = d.fs.Remove(d.condensed)
+		_ = d.fs.Remove(d.condensed)
 	}
 	if err == nil && d.halt.err() == nil && (listed || d.db.Metrics().WAL.Size > mostLog) {
 		err = d.halt.run(d.db.Flush)

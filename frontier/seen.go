@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // seenSet is the seen-set of a frontier on disk. What changed last is in memory and in
@@ -177,8 +177,8 @@ func (d *disk) settle() (changed bool, err error) {
 	d.assertStill()
 	j := d.job
 	d.job = nil
-	if errors.Is(j.err, syscall.ENOSPC) {
-		d.fullAt = d.ledger.records
+	if folder.Full(j.err) {
+		d.fullAt = max(1, d.ledger.records)
 		return false, nil // what there is can be read and added to: see work
 	}
 	if j.err != nil || j.run == nil {
@@ -221,7 +221,7 @@ func (d *disk) assertStill() {
 // safe from a power failure then. Nothing is on its way meanwhile.
 func (d *disk) rotate(m *meta) error {
 	d.assertStill()
-	if err := d.ledger.file.Sync(); err != nil {
+	if err := d.syncLedger(d.ledger); err != nil {
 		return err
 	}
 	fresh, err := createLedger(d.fs, d.ledgerName(m.ledger+1))
@@ -232,12 +232,13 @@ func (d *disk) rotate(m *meta) error {
 	d.ledgers.Lock()
 	d.ledger = fresh
 	d.ledgers.Unlock()
-	if err := errors.Join(old.file.Close(), fresh.file.Sync(), d.syncFolder(d.dir)); err != nil {
+	if err := errors.Join(old.file.Close(), d.syncLedger(fresh), d.syncFolder(d.dir)); err != nil {
 		return err
 	}
 	m.closed = append(slices.Clone(m.closed), ledgerRef{m.ledger, old.size, old.records})
 	m.ledger++
 	m.size, m.records, m.synced = fresh.size, 0, fresh.size
+	d.fullAt = min(d.fullAt, 1) // it counted records of the old one
 	d.seen.recent, d.seen.frozen = newTable(), d.seen.changes()
 	return nil
 }
@@ -257,7 +258,7 @@ func (d *disk) work() {
 				errs = append(errs, r.close())
 			}
 			for _, name := range names {
-				errs = append(errs, d.fs.Remove(name))
+				_ = d.fs.Remove(name) // what cannot be removed is left to the next Open: see removeOld
 			}
 			return errors.Join(errs...)
 		})
@@ -533,7 +534,7 @@ func (d *disk) renewSeen(f *Frontier) error {
 	if d.ledger, err = createLedger(d.fs, d.ledgerName(last+1)); err != nil {
 		return err
 	}
-	if err := errors.Join(d.ledger.file.Sync(), d.syncFolder(d.dir)); err != nil {
+	if err := errors.Join(d.syncLedger(d.ledger), d.syncFolder(d.dir)); err != nil {
 		return err
 	}
 	d.meta.ledger, d.meta.closed = last+1, nil
@@ -571,7 +572,7 @@ func (d *disk) eachWaiting(hosts int, do func(r record) error) error {
 }
 
 // removeOld removes files of the seen-set that the store does not speak of, as the death of a
-// process leaves them.
+// process leaves them, or a system that did not let them be removed: such are passed over.
 func (d *disk) removeOld() error {
 	names, err := d.fs.List(d.dir)
 	if err != nil {
@@ -586,9 +587,7 @@ func (d *disk) removeOld() error {
 	}
 	for _, name := range names {
 		if _, _, ok := span(name); ok && !keep[d.path(name)] {
-			if err := d.fs.Remove(d.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
+			_ = d.fs.Remove(d.path(name))
 		}
 	}
 	return nil

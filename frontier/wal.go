@@ -24,6 +24,9 @@ type lazyFS struct {
 	hard       atomic.Bool  // sync logs for real
 	syncLedger atomic.Pointer[func() error]
 
+	syncs    sync.Mutex // guards unsynced, and is held while a ledger or stale logs are synced
+	unsynced error      // of the first such sync that failed
+
 	mu    sync.Mutex
 	stale map[string]struct{} // logs closed without a sync
 	locks []io.Closer         // of the store's folder
@@ -90,8 +93,21 @@ func (l *lazyFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	return f, nil
 }
 
+// syncing syncs a ledger or stale logs. After a sync that failed, all fail: the system may have
+// dropped what was to be written, and says so once.
+func (l *lazyFS) syncing(sync func() error) error {
+	l.syncs.Lock()
+	defer l.syncs.Unlock()
+	if l.unsynced == nil {
+		l.unsynced = sync()
+	}
+	return l.unsynced
+}
+
 // syncStale fsyncs the logs that were closed without it.
-func (l *lazyFS) syncStale() error {
+func (l *lazyFS) syncStale() error { return l.syncing(l.syncClosedLogs) }
+
+func (l *lazyFS) syncClosedLogs() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name := range l.stale {

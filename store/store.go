@@ -49,8 +49,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // DefaultMaxFile is the size at which a file is followed by the next, in bytes.
@@ -433,7 +434,7 @@ func (a *Archive) rotate() error {
 }
 
 func (a *Archive) failed(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if folder.Full(err) {
 		return fmt.Errorf("archive %s: the disk is full: make room and go on: %w", a.path(a.number), err)
 	}
 	return fmt.Errorf("archive: %w", err)
