@@ -96,7 +96,7 @@ func (c *Crawler) Resume(ctx context.Context, dir string, change func(*job.Job))
 	if !col.Begun() {
 		return "", fmt.Errorf("%s holds no crawl to go on with: Begin begins one", dir)
 	}
-	if err := col.ByCommand(); err != nil {
+	if err := col.ByCommand(dir); err != nil {
 		return "", err
 	}
 	return c.run(ctx, dir, func(col collection.Collection) (*job.Job, error) {

@@ -2,6 +2,7 @@ package collection
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,20 +124,8 @@ func (c Collection) RoundsBefore() (before []Collection, err error) {
 // numbered is the first crawl of the collection that a round is of, and the number of the
 // round; 0 where its folder is not in that of the crawl.
 func (c Collection) numbered() (first Collection, n int, err error) {
-	dir, err := filepath.Abs(c.dir)
-	if err != nil {
-		return first, 0, err
-	}
-	linked, err := filepath.EvalSymlinks(dir)
-	if err != nil { // it is not there yet
-		linked = dir
-	}
-	for _, dir := range []string{dir, linked} {
-		if n, ok := store.RoundNumber(filepath.Base(dir)); ok && filepath.Base(filepath.Dir(dir)) == store.RoundsDir {
-			return At(filepath.Dir(filepath.Dir(dir))), n, nil
-		}
-	}
-	return At(filepath.Dir(filepath.Dir(dir))), 0, nil
+	dir, n, err := store.RoundAt(c.dir)
+	return At(dir), n, err
 }
 
 // remedyMoved helps where a round is not in the folder of its crawl.
@@ -148,20 +137,19 @@ var ErrRoundMoved = errors.New("this is a round of a crawl, and not in the folde
 // IsRound tells whether the folder is that of a round, wherever it is.
 func (c Collection) IsRound() bool {
 	before, err := c.RoundsBefore()
-	return err == nil && len(before) > 0 || folder.Exists(c.KnownFile())
+	return folder.Exists(c.KnownFile()) || err == nil && len(before) > 0 && before[0].Begun()
 }
 
 // ByCommand is nil where a program can go on with a crawl that is stopped, and an error that names the command
-// where that alone does: the command line knows what earlier rounds know.
-func (c Collection) ByCommand() error {
-	before, err := c.RoundsBefore()
-	switch {
-	case err != nil || !c.IsRound():
-		return err
-	case len(before) == 0:
-		return ErrRoundMoved
+// where that alone does: the command line knows what earlier rounds know. dir is the folder as the command is to name it.
+func (c Collection) ByCommand(dir string) error {
+	if !c.IsRound() {
+		return nil
 	}
-	return fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", c.dir)
+	if before, err := c.RoundsBefore(); err != nil || len(before) == 0 {
+		return cmp.Or(err, ErrRoundMoved)
+	}
+	return fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", dir)
 }
 
 // KnownFile is the path of known.jsonl.

@@ -111,11 +111,13 @@ const remedySums = "put it back; if examples, model, critic and lost.txt are as 
 
 // remedyOf says what helps where a file of the set-up is damaged.
 func (c Collection) remedyOf(path string) string {
-	switch path {
-	case c.ExampleFile():
+	switch {
+	case path == c.ExampleFile():
 		return fmt.Sprintf("put the file back; or have the examples of job.yaml gathered and the pages judged anew: waggle judge %[1]s, or by others: waggle judge %[1]s --keywords WORDS --example PAGE", c.dir)
-	case c.CriticFile():
+	case path == c.CriticFile():
 		return fmt.Sprintf("put the file back; or have the pages judged anew by another: waggle judge %s --critic FILE --focus TOPIC", c.dir)
+	case path == c.KnownFile() && !c.OfSeveral(): // who joins others may accept no loss
+		return fmt.Sprintf("put the file back, or have it made anew of the rounds before: waggle crawl -o %s --resume --accept-loss", c.dir)
 	}
 	return remedyPutBack
 }
@@ -286,6 +288,28 @@ func (c Collection) lossesAsCopied() bool {
 	return err == nil && same
 }
 
+// KnownWhole tells whether what earlier rounds know is all that SaveKnown kept: each line can be read, and SHA256SUMS
+// says nothing else.
+func (c Collection) KnownWhole() (bool, error) {
+	for _, err := range c.Known() {
+		if errors.As(err, new(*KnownLineError)) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	damages, _, err := c.checkSetup()
+	return folder.Exists(c.KnownFile()) && !slices.ContainsFunc(damages, func(d Damage) bool {
+		return d.File == filepath.Base(c.KnownFile())
+	}), err
+}
+
+// KnownError says that what earlier rounds know is damaged, and what helps.
+func (c Collection) KnownError() error {
+	return fmt.Errorf("%s is damaged or missing: %s", c.KnownFile(), c.remedyOf(c.KnownFile()))
+}
+
 // sumsWithLosses is SHA256SUMS with another lost.txt, that in the file fresh, and
 // with the other lines as they are; nil where there is none, or it is damaged.
 func (c Collection) sumsWithLosses(fresh string) ([]byte, error) {
@@ -333,10 +357,8 @@ func (w *Writer) openSetup(o StoreOptions) error {
 			known = true // its checksum is written with it
 		case path == w.ExampleFile() || path == w.CriticFile():
 			return w.refusal(d)
-		case !o.AcceptLoss && w.OfSeveral(): // who joins others may accept no loss
+		case !o.AcceptLoss && (w.OfSeveral() || path == w.KnownFile()): // who joins others may accept no loss
 			return w.refusal(d)
-		case !o.AcceptLoss && path == w.KnownFile():
-			return fmt.Errorf("%w (waggle crawl -o %s --resume --accept-loss makes it anew of the rounds before)", w.refusal(d), w.dir)
 		case !o.AcceptLoss:
 			return fmt.Errorf("%w (waggle crawl -o %s --resume --accept-loss goes on with what there is)", w.refusal(d), w.dir)
 		case path == w.KnownFile():

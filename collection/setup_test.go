@@ -20,7 +20,7 @@ func TestRemedyOfSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, joined := w.OpenStores(t.Context(), StoreOptions{})
-	if alone == nil || alone.Error() != said+" (waggle crawl -o "+round.Dir()+" --resume --accept-loss makes it anew of the rounds before)" {
+	if alone == nil || alone.Error() != said+", or have it made anew of the rounds before: waggle crawl -o "+round.Dir()+" --resume --accept-loss" {
 		t.Error(alone)
 	}
 	if joined == nil || joined.Error() != said {

@@ -20,7 +20,7 @@ func (v *verification) verifyRounds() error {
 	}
 	for k, err := range v.c.Known() {
 		if err != nil {
-			v.bad(Damage{filepath.Base(v.c.KnownFile()), "", err.Error(), remedyPutBack}, "rounds")
+			v.bad(Damage{filepath.Base(v.c.KnownFile()), "", err.Error(), v.c.remedyOf(v.c.KnownFile())}, "rounds")
 			return nil
 		}
 		if v.revisited[hashOf(k.URL.String())] {

@@ -48,19 +48,14 @@ func (x Crawl) feed(ctx context.Context, b *builder) error {
 
 // earlier are the archives of the rounds before that of the folder, the last one first.
 func (x Crawl) earlier() (archives []string, err error) {
-	dir, err := filepath.Abs(x.Dir)
-	if err != nil {
+	first, n, err := store.RoundAt(x.Dir)
+	if err != nil || n == 0 {
 		return nil, err
 	}
-	rounds := filepath.Dir(dir)
-	n, ok := store.RoundNumber(filepath.Base(dir))
-	if !ok || filepath.Base(rounds) != store.RoundsDir {
-		return nil, nil
-	}
 	for i := n - 1; i > 0; i-- {
-		archives = append(archives, filepath.Join(rounds, store.RoundName(i), crawlArchive))
+		archives = append(archives, filepath.Join(first, store.RoundsDir, store.RoundName(i), crawlArchive))
 	}
-	return append(archives, filepath.Join(filepath.Dir(rounds), crawlArchive)), nil
+	return append(archives, filepath.Join(first, crawlArchive)), nil
 }
 
 // earlierBodies are the responses of earlier rounds whose bodies the archive of a round refers

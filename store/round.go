@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 )
 
@@ -22,4 +23,23 @@ func RoundNumber(name string) (n int, ok bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// RoundAt is the folder of the crawl that the round in a folder is of, and the number of the round. It is 0 where the
+// folder, which may be named by a symbolic link, is not in that of a crawl.
+func RoundAt(dir string) (crawl string, n int, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return "", 0, err
+	}
+	linked, err := filepath.EvalSymlinks(dir)
+	if err != nil { // it is not there yet
+		linked = dir
+	}
+	for _, dir := range []string{dir, linked} {
+		if n, ok := RoundNumber(filepath.Base(dir)); ok && filepath.Base(filepath.Dir(dir)) == RoundsDir {
+			return filepath.Dir(filepath.Dir(dir)), n, nil
+		}
+	}
+	return filepath.Dir(filepath.Dir(dir)), 0, nil
 }

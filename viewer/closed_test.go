@@ -76,10 +76,9 @@ func TestFolderOfRound(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := start.New(ctx, start.Options{Dir: t.TempDir(), Note: func(string) {}})
 	t.Cleanup(func() { cancel(); s.Wait() })
-	col := crawled(t, bees(), "https://bees.test/")
-	base := filepath.Join(t.TempDir(), "again")
-	round := collection.At(filepath.Join(base, "0001"))
-	if err := errors.Join(os.Mkdir(base, 0o755), os.Rename(col.Dir(), round.Dir())); err != nil {
+	col, base := crawled(t, bees(), "https://bees.test/"), crawled(t, bees(), "https://bees.test/")
+	round := base.Round(1)
+	if err := errors.Join(os.Mkdir(filepath.Dir(round.Dir()), 0o755), os.Rename(col.Dir(), round.Dir())); err != nil {
 		t.Fatal(err)
 	}
 	moved := crawled(t, bees(), "https://bees.test/")

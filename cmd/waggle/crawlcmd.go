@@ -205,7 +205,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	ran, fresh := false, !c.Resume
 	goesOn := "--resume"
 	if c.Again != "" {
-		goesOn = "--again"
+		goesOn = "-o " + c.Out + " --resume" // --again goes on with it as well, but not where hosts were down
 	}
 	beside := sync.OnceFunc(func() { // a worker that joins again has them still
 		switch {
@@ -250,9 +250,6 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	indexed()
 	if !c.JSON {
-		if c.Again != "" && how == event.HostsDown { // --again begins the next round then
-			goesOn = "-o " + c.Out + " --resume"
-		}
 		if err := view.WriteSummary(std.out, sum, goesOn); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return errors.Join(err, report())
 		}

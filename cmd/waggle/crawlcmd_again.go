@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -19,7 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/revisit"
-	"github.com/waggle-crawler/waggle/web"
+	"github.com/waggle-crawler/waggle/store"
 )
 
 // leastEvery is how often a round begins at most: each asks servers anew, and keeps a folder.
@@ -49,7 +48,11 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 	case err != nil:
 		return err
 	case len(before) > 0:
-		dir := event.Line(filepath.Dir(filepath.Dir(filepath.Clean(c.Again))))
+		dir := filepath.Dir(filepath.Dir(filepath.Clean(c.Again)))
+		if _, err := os.Stat(filepath.Join(dir, store.RoundsDir, filepath.Base(c.Again))); err != nil { // it is a link
+			dir = before[0].Dir()
+		}
+		dir = event.Line(dir)
 		return exit{exitUsage, fmt.Errorf("--again %s: that is a round of %s, and the next one is of the same: --again %[2]s", event.Line(c.Again), dir)}
 	case base.IsRound():
 		return exit{exitUsage, fmt.Errorf("--again %s: %w", event.Line(c.Again), collection.ErrRoundMoved)}
@@ -144,7 +147,7 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 // unread is the error of reading the log of a round, with what helps where that is damaged.
 func unread(col collection.Collection, err error) error {
 	if errors.As(err, new(*collection.KnownLineError)) {
-		return fmt.Errorf("%w: put the file back, or have it made anew of the rounds before: waggle crawl -o %s --resume --accept-loss", err, col.Dir())
+		return fmt.Errorf("%w; %w", err, col.KnownError())
 	}
 	if errors.As(err, new(*event.LineError)) || errors.Is(err, collection.ErrLogEmpty) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w\n%s", err, remedyThen(col.Dir(), "the same command"))
@@ -184,6 +187,9 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 
 // choose chooses of what round n and those before it know how the next round asks for it, which may fetch so many pages.
 func choose(ctx context.Context, round collection.Collection, n, pages int, p *parse.Parser) ([]collection.Known, error) {
+	if n > 0 && !folder.Exists(round.KnownFile()) {
+		return nil, round.KnownError()
+	}
 	r, err := revisit.Read(ctx, round, n, p)
 	if err != nil {
 		return nil, unread(round, err)
@@ -192,35 +198,33 @@ func choose(ctx context.Context, round collection.Collection, n, pages int, p *p
 	return r.Known, nil
 }
 
-// knowAgain has a round that goes on ask for the pages that it was told to ask for. Where their list is damaged and that
-// is accepted, what cannot be read of it is made anew of the rounds before.
+// knowAgain has a round that goes on ask for the pages that it was told to ask for. Where their list is damaged, and that
+// is accepted, it is made anew of the rounds before.
 func knowAgain(ctx context.Context, m *job.Maker, w *collection.Writer, before []collection.Collection, p *parse.Parser) error {
-	var known []collection.Known
-	is := map[web.URL]bool{}
-	for k, err := range w.Known() {
-		switch {
-		case err == nil:
-			known, is[k.URL] = append(known, k), true
-		case !m.AcceptLoss || !errors.As(err, new(*collection.KnownLineError)):
-			return unread(w.Collection, err)
-		}
+	whole, err := w.KnownWhole()
+	if err != nil {
+		return err
 	}
-	if m.AcceptLoss {
-		last := len(before) - 1
-		chosen, err := choose(ctx, before[last], last, m.Job.Budget.Pages, p)
-		if err != nil {
-			return err
-		}
-		chosen = slices.DeleteFunc(chosen, func(k collection.Known) bool { return is[k.URL] })
-		if len(chosen) > 0 {
-			m.Note(fmt.Sprintf("%s is damaged: %s of it can be read, and %s were added that the rounds before know", w.KnownFile(), terminal.Count(len(known), "page"), terminal.Count(len(chosen), "page")))
-			known = append(known, chosen...)
-			if err := w.SaveKnown(known); err != nil {
+	var known []collection.Known
+	switch {
+	case whole:
+		for k, err := range w.Known() {
+			if err != nil {
 				return err
 			}
+			known = append(known, k)
 		}
-	} else if !folder.Exists(w.KnownFile()) {
-		return fmt.Errorf("%s is missing: put the file back, or have it made anew of the rounds before: waggle crawl -o %s --resume --accept-loss", w.KnownFile(), w.Dir())
+	case !m.AcceptLoss:
+		return w.KnownError()
+	default:
+		last := len(before) - 1
+		if known, err = choose(ctx, before[last], last, m.Job.Budget.Pages, p); err != nil {
+			return err
+		}
+		m.Note(fmt.Sprintf("%s is damaged or missing: it is made anew of the rounds before, which know %s", w.KnownFile(), terminal.Count(len(known), "page")))
+		if err := w.SaveKnown(known); err != nil {
+			return err
+		}
 	}
 	askAgain(m, w, known)
 	return nil

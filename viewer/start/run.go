@@ -33,7 +33,7 @@ func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func
 	if !folder.Exists(col.EventLog()) {
 		return problems(moved(col))
 	}
-	if err := col.ByCommand(); err != nil {
+	if err := col.ByCommand(quoted(col.Dir())); err != nil {
 		return problems(err)
 	}
 	j, err := job.In(col)

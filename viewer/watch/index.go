@@ -60,8 +60,8 @@ func (c *Crawl) lookWhetherClosed() {
 	joins := ""
 	if c.col.OfSeveral() {
 		joins = "it is of one of several workers, which goes on with the others: waggle crawl -o " + event.Line(c.col.Dir()) + " --resume --join ENGINE"
-	} else if err := c.col.ByCommand(); err != nil {
-		joins = event.Line(err.Error())
+	} else if err := c.col.ByCommand(event.Line(c.col.Dir())); err != nil {
+		joins = err.Error()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
