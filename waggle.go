@@ -87,7 +87,8 @@ func (c *Crawler) Begin(ctx context.Context, dir string, j *job.Job) (event.Endi
 
 // Resume goes on with the crawl in a folder. change may change its job, such as
 // its budget; nil changes nothing. What cannot change is refused with a
-// *job.Error.
+// *job.Error. A round of waggle crawl --again goes on by a command alone, which the
+// error names.
 func (c *Crawler) Resume(ctx context.Context, dir string, change func(*job.Job)) (event.Ending, error) {
 	col := collection.At(dir)
 	if err := col.BringBack(); err != nil {
