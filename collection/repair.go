@@ -373,8 +373,11 @@ func (r *repair) readMarks() error {
 		r.logMark = at
 	}
 	archived, err := r.remains.State(crawl.StateArchive)
-	if err != nil || archived == nil {
+	if err != nil {
 		return err
+	}
+	if archived == nil { // nothing of the archive was acknowledged yet
+		archived = store.StartMark()
 	}
 	m := &r.archiveMark
 	m.number, m.end, err = store.MarkedFile(archived)

@@ -303,13 +303,6 @@ func (r *repair) orphan(url string, group []store.Piece) error {
 	return nil
 }
 
-// lose notes an address as lost.
-func (r *repair) lose(url string) {
-	if r.losses.add(url) {
-		r.report.Lost = append(r.report.Lost, url)
-	}
-}
-
 // eventOf makes the event of an exchange that the log does not tell of: without
 // the links that it queued.
 func (r *repair) eventOf(x exchange) (event.Event, error) {

@@ -329,27 +329,11 @@ func (r *repair) commit() error {
 	return err
 }
 
-// lack notes as lost what the log tells of and the archive should hold.
-func (r *repair) lack(u web.URL) {
-	h := hashOf(u.String())
-	if t := r.tallies[h]; t.missing() > 0 {
-		r.lose(u.String())
-	}
-}
-
 // done makes sure that an address is not fetched again.
 func (r *repair) done(u web.URL) {
 	if r.front.Standing(u) != frontier.Done {
 		r.turn.Done = append(r.turn.Done, u)
 		r.report.Done++
-	}
-}
-
-// name remembers an address of which a log that lost lines may not tell the
-// outcome.
-func (r *repair) name(u web.URL) {
-	if !u.IsZero() && r.remains.Standing(u) == frontier.Done && !r.tallies[hashOf(u.String())].final {
-		r.named[u.String()] = true
 	}
 }
 
@@ -395,64 +379,6 @@ func (r *repair) offer(e entry, c web.Candidate) {
 // leaves tells whether the log says later than an event that a link left.
 func (r *repair) leaves(e entry, u web.URL) bool {
 	return r.gone[hashOf(u.String())] > e.Number || r.goneHost[u.Host()] > e.Number
-}
-
-// nameLost notes as lost the addresses that are done by the frontier, and of which
-// no store tells what became of them: pages that asked not to be kept, and
-// failures, in lines that were lost. They are found where others speak of them.
-func (r *repair) nameLost() error {
-	for _, p := range r.headless {
-		u, err := web.Parse(p.Target)
-		if err != nil || r.tallies[hashOf(p.Target)].final || isRobots(p.Target) {
-			continue
-		}
-		r.lose(p.Target)
-		r.done(u)
-	}
-	for _, url := range r.losses.urls {
-		if u, err := web.Parse(url); err == nil {
-			r.done(u)
-		}
-	}
-	if err := r.commit(); err != nil {
-		return err
-	}
-	if err := r.eachWaiting(func(c *web.Candidate) { r.name(c.From) }); err != nil {
-		return err
-	}
-	if err := r.readLinks(); err != nil {
-		return err
-	}
-	for name := range r.named {
-		u, err := web.Parse(name)
-		if r.tallies[hashOf(name)].final || err == nil && r.front.Standing(u) == frontier.Waiting {
-			delete(r.named, name)
-		}
-	}
-	if len(r.named) == 0 {
-		return nil
-	}
-	// What was refused for its address is done as well, and was never fetched; and
-	// so are links of a trap.
-	for e, err := range r.entries() {
-		if err != nil {
-			return err
-		}
-		for _, l := range linksOf(e.Event) {
-			if l.Reason != "" {
-				delete(r.named, l.To.String())
-			}
-		}
-		if d, ok := e.Event.(event.Dropped); ok {
-			for _, u := range d.URLs {
-				delete(r.named, u.String())
-			}
-		}
-	}
-	for _, u := range slices.Sorted(maps.Keys(r.named)) {
-		r.lose(u)
-	}
-	return nil
 }
 
 // readLinks looks in archived pages for addresses that log and frontier have lost.

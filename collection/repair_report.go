@@ -17,7 +17,8 @@ type RepairReport struct {
 	// counts links that waited and of which no address is known.
 	Waiting, Done, Owed int
 	// Lost are the addresses whose page or outcome is lost. They stand in
-	// lost.txt, with those of earlier repairs, and are not fetched again.
+	// lost.txt, with those of earlier repairs, and are not fetched again; but those of which
+	// only the answer to an attempt is lost that another one follows.
 	Lost []string
 	// Unnamed counts pages that were fetched, and of which no store tells any more: not
 	// even lost.txt has their addresses.

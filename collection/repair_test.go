@@ -14,8 +14,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/long"
 	"github.com/waggle-crawler/waggle/parse"
@@ -280,5 +282,47 @@ func TestMerged(t *testing.T) {
 	got := merged([]span{{7, 9}, {0, 3}, {3, 5}, {8, 12}, {20, 21}})
 	if want := []span{{0, 5}, {7, 12}, {20, 21}}; !slices.Equal(got, want) {
 		t.Errorf("merged %v, want %v", got, want)
+	}
+}
+
+// After a power failure the archive alone may hold what followed the first turn of a crawl: the frontier
+// knows no end of it. The crawl is refused, and goes on after a repair.
+func TestRepairBeforeFirstMark(t *testing.T) {
+	t.Parallel()
+	m := &meadow{n: 60, asked: map[string]int{}}
+	whole, dir := filepath.Join(t.TempDir(), "c"), ""
+	copied := func() { dir = copyOf(t, whole) } // whose folder lasts longer than the bubble
+	synctest.Test(t, func(t *testing.T) {
+		_, err := m.crawl(t, whole, StoreOptions{}, 20, func(c *crawl.Crawl) {
+			c.Frontier = snapFrontier{c.Frontier, func() {
+				if dir == "" && At(whole).Begun() {
+					copied()
+				}
+			}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := os.CopyFS(At(dir).ArchiveDir(), os.DirFS(At(whole).ArchiveDir())); err != nil {
+		t.Fatal(err)
+	}
+	fresh := &meadow{n: m.n, asked: map[string]int{}}
+	var broken *OpenError
+	if _, err := fresh.resume(t, dir, StoreOptions{}, 0); !errors.As(err, &broken) || !broken.Damaged || !strings.Contains(err.Error(), "lags behind") {
+		t.Fatalf("the crawl is not refused: %v", err)
+	}
+	if v, err := At(dir).Verify(t.Context(), nil); err != nil || v.Whole {
+		t.Errorf("Verify says %v, %v", v, err)
+	}
+	repairNow(t, dir, "the archive is ahead")
+	if _, err := fresh.resume(t, dir, StoreOptions{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := At(dir).Verify(t.Context(), nil); err != nil || !v.Whole {
+		t.Errorf("in the end: %v, %v", v.Damage, err)
+	}
+	if got := outcomesIn(t, dir); len(got) < 40 {
+		t.Errorf("%d addresses have outcomes", len(got))
 	}
 }
