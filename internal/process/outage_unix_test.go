@@ -361,6 +361,7 @@ func TestPausedWorker(t *testing.T) {
 	c.faults(pauses, func(k int) {
 		paused := hands[(first+k)%len(hands)]
 		c.awaitBack(paused)
+		c.web.stand()
 		paused.signal(syscall.SIGSTOP)
 		c.awaitLost(filepath.Base(paused.dir))
 		paused.signal(syscall.SIGCONT)

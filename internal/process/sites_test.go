@@ -29,6 +29,7 @@ type sitesWeb struct {
 	most     int // of these; others wait until there may be more. 0 = any number
 	asked    int
 	heard    sync.Cond
+	stood    []time.Time // when processes of clients were stopped
 }
 
 // allow answers so many requests for pages, and lets others wait; 0 answers all.
@@ -59,6 +60,7 @@ type request struct {
 	host, path string
 	began      time.Time
 	ended      time.Time
+	left       bool // its client gave it up
 }
 
 func serveSites(t *testing.T, sites, pages int) *sitesWeb {
@@ -85,7 +87,7 @@ func (w *sitesWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	defer func() {
 		w.mu.Lock()
-		w.requests = append(w.requests, request{r.Host, r.URL.Path, began, time.Now()})
+		w.requests = append(w.requests, request{r.Host, r.URL.Path, began, time.Now(), r.Context().Err() != nil})
 		if !besidePages(r.URL.Path) {
 			w.asked++
 		}
@@ -184,13 +186,26 @@ func (w *sitesWeb) requestsSoFar() int {
 	return w.asked
 }
 
-// hurried are the pairs of requests to one site that were less than a delay apart.
+// stand notes that the process of a client is stopped now. It gives up what it has under way when it goes on.
+func (w *sitesWeb) stand() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stood = append(w.stood, time.Now())
+}
+
+// stoodFor tells whether a request was given up that was under way when a process was stopped.
+func (w *sitesWeb) stoodFor(r request) bool {
+	return r.left && slices.ContainsFunc(w.stood, func(at time.Time) bool { return r.began.Before(at) && at.Before(r.ended) })
+}
+
+// hurried are the pairs of requests to one site that were less than a delay apart, but for those whose first
+// one a stopped process had under way.
 func (w *sitesWeb) hurried(delay time.Duration) (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := map[string]request{}
 	for _, r := range slices.SortedFunc(slices.Values(w.requests), func(a, b request) int { return a.began.Compare(b.began) }) {
-		if before, ok := last[r.host]; ok && r.began.Sub(before.ended) < delay {
+		if before, ok := last[r.host]; ok && r.began.Sub(before.ended) < delay && !w.stoodFor(before) {
 			out = append(out, fmt.Sprintf("%s%s %v after %s", r.host, r.path, r.began.Sub(before.ended), before.path))
 		}
 		last[r.host] = r
