@@ -25,6 +25,7 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/long"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -540,7 +541,7 @@ func TestPowerFailsAnywhere(t *testing.T) {
 				t.Errorf("%s: %v", f.name, err)
 			}
 			counts["repaired: "+broken.Store]++
-			if _, err = again.crawl(t, f.dir, StoreOptions{AcceptLoss: true}, 0, clocked); err != nil {
+			if _, err = again.crawl(t, f.dir, StoreOptions{AcceptLoss: true, Parser: parse.New(parse.Options{})}, 0, clocked); err != nil {
 				t.Fatalf("%s: repaired: %v", f.name, err)
 			}
 		}

@@ -365,6 +365,7 @@ func (r *repair) readMarks() error {
 		}
 		var err error
 		if r.alone, err = r.w.keepsRecords(); r.alone {
+			r.turned = true // what is left of the frontier does not tell
 			r.found("%s and %s are missing or empty", r.w.inFolder(r.w.FrontierDir()), r.w.inFolder(r.w.EventLog()))
 		}
 		return err
