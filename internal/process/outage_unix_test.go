@@ -361,8 +361,8 @@ func TestPausedWorker(t *testing.T) {
 	c.faults(pauses, func(k int) {
 		paused := hands[(first+k)%len(hands)]
 		c.awaitBack(paused)
-		c.web.stand()
 		paused.signal(syscall.SIGSTOP)
+		c.web.stand()
 		c.awaitLost(filepath.Base(paused.dir))
 		paused.signal(syscall.SIGCONT)
 		c.awaitOver(paused)

@@ -186,16 +186,19 @@ func (w *sitesWeb) requestsSoFar() int {
 	return w.asked
 }
 
-// stand notes that the process of a client is stopped now. It gives up what it has under way when it goes on.
+// stand notes that the process of a client was stopped. It gives up what it has under way when it goes on.
 func (w *sitesWeb) stand() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stood = append(w.stood, time.Now())
 }
 
-// stoodFor tells whether a request was given up that was under way when a process was stopped.
+// stoodFor tells whether a request was given up that was under way when a process was stopped, or which the
+// server read a moment later, as it was sent before.
 func (w *sitesWeb) stoodFor(r request) bool {
-	return r.left && slices.ContainsFunc(w.stood, func(at time.Time) bool { return r.began.Before(at) && at.Before(r.ended) })
+	return r.left && slices.ContainsFunc(w.stood, func(at time.Time) bool {
+		return r.began.Before(at.Add(time.Second)) && at.Before(r.ended)
+	})
 }
 
 // hurried are the pairs of requests to one site that were less than a delay apart, but for those whose first
