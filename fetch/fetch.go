@@ -167,10 +167,10 @@ type Options struct {
 	// address guard. What asks a host for more than one thing at a time, such as a
 	// renderer, would wait for itself there: see Stack.Resources.
 	Between func(pages Fetcher) Fetcher
-	// MayAsk, if set, tells whether a host may be asked for pages now. It is asked right
-	// before each request for one: one that may not be sent fails with web.ReasonBusy. For robots.txt, tdmrep.json
-	// and what pages want of other hosts, any host may be asked, as politeness has it here.
-	MayAsk func(web.Host) bool
+	// MayAsk, if set, is called right before each request, which is sent if it returns nil. Its error, which
+	// may come late, is that of the request: a *web.Failure with web.ReasonBusy, or of ctx. Requests
+	// for pages are told from those for robots.txt, tdmrep.json and what pages want of other hosts.
+	MayAsk func(ctx context.Context, h web.Host, page bool) error
 	// Sharers is GateOptions.Sharers.
 	Sharers func(addr netip.Addr) int
 	// Connect opens a connection to an address ("192.0.2.1:80") that the

@@ -25,7 +25,7 @@ type client struct {
 	memory  *memory     // nil counts nothing
 	header  http.Header // of every request; never written to
 	head    string      // the same as text, behind the Host line
-	ofPages bool        // it asks for pages, of which only those of some hosts may be asked for; see Options.MayAsk
+	ofPages bool        // it asks for pages; see Options.MayAsk
 }
 
 func (w *wire) client(types Types, maxBody int, memory *memory) *client {
@@ -55,9 +55,6 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	if err != nil {
 		return nil, &web.Failure{Reason: web.ReasonProtocol, Detail: fmt.Sprintf("%s: %v", u, err), Err: err}
 	}
-	if c.ofPages && c.options.MayAsk != nil && !c.options.MayAsk(u.Host()) {
-		return nil, &web.Failure{Reason: web.ReasonBusy, Temporary: true, Detail: "another worker of the crawl asks " + string(u.Host())}
-	}
 	var room *share
 	reserved := 0
 	if c.memory != nil {
@@ -69,6 +66,11 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		}()
 		// Who has to wait does so before the server is asked, if possible.
 		if err := room.grow(ctx, reserved, func(bool) {}); err != nil {
+			return nil, err
+		}
+	}
+	if c.options.MayAsk != nil {
+		if err := c.options.MayAsk(ctx, u.Host(), c.ofPages); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,9 +219,9 @@ func TestAnswerChangesBeforeTheConnection(t *testing.T) {
 	clock := newManual()
 	f := n.stack(t, clock, func(o *fetch.Options) {
 		o.Resolver = resolverFunc(answers)
-		o.MayAsk = func(web.Host) bool { // it is asked between the two
+		o.MayAsk = func(context.Context, web.Host, bool) error { // it is asked between the two
 			clock.Advance(dnsForgets)
-			return true
+			return nil
 		}
 	})
 	if _, _, err := took(f, clock, address(t, "http://name.test/")); err != nil || strings.Join(n.dialed, " ") != "93.184.215.14:80" {
@@ -268,5 +269,30 @@ func TestInwardRobots(t *testing.T) {
 				t.Errorf("%s: dialled %s", to, d)
 			}
 		}
+	}
+}
+
+// Who may not ask for a robots.txt has not learnt anything of the site: it is asked for later.
+func TestMayNotAsk(t *testing.T) {
+	n := newNetwork(t)
+	n.name("public.test", "93.184.215.14")
+	var asked []string
+	n.serve(t, func(w http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Path) })
+	over, pages := errors.New("the session is over"), []bool{}
+	may := over
+	clock := newManual()
+	f := n.stack(t, clock, func(o *fetch.Options) {
+		o.IgnoreRobots = false
+		o.MayAsk = func(_ context.Context, _ web.Host, page bool) error {
+			pages = append(pages, page)
+			return may
+		}
+	})
+	if err := tookError(f, clock, address(t, "http://public.test/1")); !errors.Is(err, over) || len(asked) > 0 || !slices.Equal(pages, []bool{false}) {
+		t.Errorf("%v, and asked for %q; pages: %v", err, asked, pages)
+	}
+	may = nil
+	if err := tookError(f, clock, address(t, "http://public.test/1")); err != nil || !slices.Equal(asked, []string{"/robots.txt", "/1"}) || !slices.Equal(pages, []bool{false, false, true}) {
+		t.Errorf("then %v, and asked for %q; pages: %v", err, asked, pages)
 	}
 }

@@ -55,7 +55,7 @@ type Maker struct {
 	// with the settings that workers have in common and that are known then, and goesOn where the crawl does.
 	Agree func(ctx context.Context, settings map[string]string, goesOn bool) error
 	// MayAsk is fetch.Options.MayAsk, where Fetcher is not given.
-	MayAsk func(web.Host) bool
+	MayAsk func(ctx context.Context, h web.Host, page bool) error
 	// Sharers is fetch.Options.Sharers, where Fetcher is not given.
 	Sharers func(netip.Addr) int
 	// Again are pages that earlier rounds of the collection know, for a round of it.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // silent is an engine that stopped answering once a worker had connected to it.
@@ -125,5 +127,55 @@ func TestWaitsForNobody(t *testing.T) {
 		if err := b.Close("FrontierEmpty"); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// deaf is an engine that does not take in what is put once it is off.
+type deaf struct {
+	engine.Engine
+	off *atomic.Bool
+}
+
+func (e deaf) Put(ctx context.Context, key string, value []byte, was engine.Revision) (engine.Revision, error) {
+	if e.off.Load() {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return e.Engine.Put(ctx, key, value, was)
+}
+
+// A worker whose session is over asks for nothing any more, not even for a robots.txt: others ask its hosts.
+func TestOverAsksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var off atomic.Bool
+		w := New(t.Context(), Options{Engine: deaf{engine.NewMemory(), &off}, Name: "w", Plan: Plan{Shards: 1, Term: 3 * time.Second}})
+		f := frontier.NewMemory(frontier.Options{})
+		defer f.Close()
+		if err := w.Open(w.Context(), f, Crawl{}); err != nil {
+			t.Fatal(err)
+		}
+		busy := (*web.Failure)(nil)
+		if err := w.MayAsk(w.Context(), "a.example", true); !errors.As(err, &busy) || busy.Reason != web.ReasonBusy {
+			t.Errorf("for a page of a host that it does not hold yet: %v", err)
+		}
+		w.mu.Lock()
+		w.holds[0] = &liveShard{}
+		w.mu.Unlock()
+		for _, page := range []bool{false, true} {
+			if err := w.MayAsk(w.Context(), "a.example", page); err != nil {
+				t.Errorf("page %v: %v", page, err)
+			}
+		}
+		off.Store(true)
+		time.Sleep(2 * time.Second)
+		for _, page := range []bool{false, true} {
+			if err := w.MayAsk(t.Context(), "a.example", page); !errors.Is(err, context.Canceled) {
+				t.Errorf("when its session is over, page %v: %v", page, err)
+			}
+		}
+		if err := w.Failed(); !errors.Is(err, ErrOver) {
+			t.Errorf("it ends with %v", err)
+		}
+		w.Close("")
 	})
 }

@@ -28,18 +28,30 @@ func (w *Worker) Owns(h web.Host) bool {
 	return held != nil && !held.giving
 }
 
-// MayAsk tells whether a host may be asked for pages now. A worker that has not joined yet,
-// and holds no shard, may ask all: what it fetches then is example pages of the job. It is safe for
-// concurrent use.
-func (w *Worker) MayAsk(h web.Host) bool {
+// MayAsk lets a host be asked for something now, or for a page. A page of a host that this worker does not hold
+// fails with web.ReasonBusy. A session that is over asks for nothing any more: its requests wait for the end of
+// their context, as it is that of the crawl. A worker that has not joined yet, and holds no shard, may ask all: what it
+// fetches then is example pages of the job. It is safe for concurrent use.
+func (w *Worker) MayAsk(ctx context.Context, h web.Host, page bool) error {
 	if !w.joined.Load() {
-		return true
+		return nil
 	}
 	n := shard.Of(h, w.plan.Shards)
 	w.mu.Lock()
-	held := w.holds[n]
+	any, held := len(w.holds) > 0, w.holds[n]
 	w.mu.Unlock()
-	return held != nil && w.member.Holds(n)
+	if any && !w.member.Valid() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.run.Done():
+			return context.Canceled
+		}
+	}
+	if page && (held == nil || !w.member.Holds(n)) {
+		return &web.Failure{Reason: web.ReasonBusy, Temporary: true, Detail: "another worker of the crawl asks " + string(h)}
+	}
+	return nil
 }
 
 // Send implements crawl.Peers: what was done, with all links that it found, in one record. So no page is
