@@ -129,6 +129,10 @@ type exchange struct {
 	date time.Time // of the request
 }
 
+// endsExchange tells the record with which an exchange ends, whatever of it is there: as store.Behind counts
+// the exchanges behind a mark.
+func endsExchange(p store.Piece) bool { return p.Damage == nil && p.Type == "metadata" }
+
 // walker reads archive files piece by piece and puts exchanges together, of which
 // it also gives the pieces, with those of robots.txt fetched on the way. All of its
 // functions must be set.

@@ -360,6 +360,7 @@ func (r *repair) readMarks() error {
 			return nil
 		}
 		if r.w.tellsOfTurns() {
+			r.turned = true
 			r.found("%s is missing or empty", r.w.inFolder(r.w.FrontierDir()))
 			return nil
 		}

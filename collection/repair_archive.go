@@ -151,6 +151,9 @@ func (r *repair) behind(f archiveFile, at int64) bool {
 }
 
 func (r *repair) piece(f archiveFile, p store.Piece) error {
+	if r.behind(f, p.Offset) && endsExchange(p) {
+		r.exchanges++
+	}
 	if m := r.archiveMark; m.known && f.number == m.number && p.Offset < m.end && m.end < p.End {
 		r.found("%s, offset %d: the last acknowledged record should end at byte %d, within this one", r.w.inFolder(f.path), p.Offset, m.end)
 	}
@@ -188,9 +191,6 @@ func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *
 		return nil // a robots.txt by itself
 	}
 	behind := r.behind(f, x.at)
-	if behind {
-		r.exchanges++
-	}
 	h := hashOf(x.url)
 	t := r.tallies[h]
 	t.keep(x)
@@ -277,7 +277,8 @@ func (r *repair) settleRetries() {
 
 // orphan takes in a response whose metadata cannot be read. The log may tell of
 // it all the same. Otherwise it is moved away with the pieces that belong to it:
-// an address that waits is fetched again, any other is lost.
+// an address that waits is fetched again, and so is one whose turn was never acknowledged or of which
+// the archive alone tells; any other is lost.
 func (r *repair) orphan(url string, group []store.Piece) error {
 	h := hashOf(url)
 	t := r.tallies[h]
@@ -292,8 +293,7 @@ func (r *repair) orphan(url string, group []store.Piece) error {
 	for _, p := range group {
 		r.setAside(p)
 	}
-	u, err := web.Parse(url)
-	if err == nil && r.remains.Standing(u) == frontier.Waiting {
+	if u, err := web.Parse(url); err == nil && r.unacknowledged(u) {
 		return nil
 	}
 	r.trouble = true
@@ -343,7 +343,7 @@ func (r *repair) eventOf(x exchange) (event.Event, error) {
 			break
 		}
 		standing := r.remains.Standing(e.To)
-		e.Queued = r.alone || standing == frontier.Waiting || standing == frontier.Done
+		e.Queued = r.endUnknown() || standing == frontier.Waiting || standing == frontier.Done
 	case m.Reason == web.ReasonStatus:
 		e.Retry = passing(p.Status) // until settleRetries says otherwise
 	}

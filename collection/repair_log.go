@@ -437,12 +437,14 @@ func (r *repair) writeFrontier() (err error) {
 	if r.damaged > 0 {
 		r.losses.note(fmt.Sprintf("%d lines of the event log could not be read", r.damaged))
 	}
-	if !r.retrace.Began() {
-		return r.front.Close() // of a crawl that begins anew
-	}
-	turn := web.Turn{State: r.retrace.States()}
-	if r.report.Unnamed = unnamed(r.retrace.Pages(), r.tallies, r.losses); r.report.Unnamed > 0 {
-		r.losses.note(fmt.Sprintf("%s fetched %s", counted(r.report.Unnamed, "page was", "pages were"), saidOfUnnamed))
+	turn := web.Turn{State: map[string][]byte{}}
+	if r.retrace.Began() {
+		turn.State = r.retrace.States()
+		if r.report.Unnamed = unnamed(r.retrace.Pages(), r.tallies, r.losses); r.report.Unnamed > 0 {
+			r.losses.note(fmt.Sprintf("%s fetched %s", counted(r.report.Unnamed, "page was", "pages were"), saidOfUnnamed))
+		}
+	} else if len(r.files) == 0 && string(r.newMark) == event.Empty {
+		return r.front.Close() // the crawl begins anew, with nothing to go on behind
 	}
 	if list := r.losses.text(); list != nil {
 		turn.State[stateLosses] = list

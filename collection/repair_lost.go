@@ -16,6 +16,13 @@ func (r *repair) lose(url string) {
 	}
 }
 
+// unacknowledged tells whether the turn was never acknowledged of which the archive holds a piece and the log does
+// not tell, as far as that is known: the address is fetched again.
+func (r *repair) unacknowledged(u web.URL) bool {
+	standing := r.standing(u)
+	return standing == frontier.Waiting || standing == frontier.Unknown && (r.alone || !r.logLost && !r.endUnknown())
+}
+
 // lack notes as lost what the log tells of and the archive should hold.
 func (r *repair) lack(u web.URL) {
 	h := hashOf(u.String())
@@ -24,11 +31,11 @@ func (r *repair) lack(u web.URL) {
 	}
 }
 
-// triedAgain tells whether a lost address waits by what the log tells: all that is lost of it is the
+// triedAgain tells whether a lost address waits, by the log or the old frontier: all that is lost of it is the
 // answer to an attempt that another one follows.
 func (r *repair) triedAgain(u web.URL) bool {
 	t := r.tallies[hashOf(u.String())]
-	return t.missing() > 0 && !t.final && r.front.Standing(u) == frontier.Waiting
+	return !t.final && r.front.Standing(u) == frontier.Waiting && (t.missing() > 0 || r.remains.Standing(u) == frontier.Waiting)
 }
 
 // name remembers an address of which a log that lost lines may not tell the
@@ -45,7 +52,7 @@ func (r *repair) name(u web.URL) {
 func (r *repair) nameLost() error {
 	for _, p := range r.headless {
 		u, err := web.Parse(p.Target)
-		if err != nil || r.tallies[hashOf(p.Target)].final || isRobots(p.Target) {
+		if err != nil || r.tallies[hashOf(p.Target)].final || isRobots(p.Target) || r.unacknowledged(u) {
 			continue
 		}
 		r.lose(p.Target)

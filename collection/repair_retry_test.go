@@ -41,9 +41,20 @@ func TestLostAnswerTriedAgain(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"the archive is missing", "the frontier is missing too"} {
-		repairNow(t, dir, name)
-		lost, err := At(dir).Lost()
+	repairNow(t, dir, "the archive is missing")
+	for name, damage := range map[string]func(c Collection) error{
+		"nothing more":             func(Collection) error { return nil },
+		"the frontier is lost too": func(c Collection) error { return os.RemoveAll(c.FrontierDir()) },
+		"the log is lost too":      func(c Collection) error { return os.Remove(c.EventLog()) },
+	} {
+		again := copyOf(t, dir)
+		if err := damage(At(again)); err != nil {
+			t.Fatal(err)
+		}
+		if name != "nothing more" {
+			repairNow(t, again, name)
+		}
+		lost, err := At(again).Lost()
 		if err != nil || len(lost) < 10 {
 			t.Fatalf("%s: %d addresses are lost, %v", name, len(lost), err)
 		}
@@ -52,25 +63,20 @@ func TestLostAnswerTriedAgain(t *testing.T) {
 				t.Errorf("%s: lost.txt does not say that an answer of %s is lost", name, u)
 			}
 		}
-		if v, err := At(dir).Verify(t.Context(), nil); err != nil || !v.Whole {
+		if v, err := At(again).Verify(t.Context(), nil); err != nil || !v.Whole {
 			t.Fatalf("%s: after the repair: %v, %v", name, v.Damage, err)
 		}
-		again := copyOf(t, dir)
 		fresh := &meadow{n: m.n, asked: maps.Clone(m.asked)}
 		if _, err := fresh.resume(t, again, StoreOptions{}, 0); err != nil {
 			t.Fatal(err)
 		}
-		got := outcomesIn(t, again)
 		for _, u := range lost {
-			if got[u] != 1 || !waiting[u] && fresh.asked[u] > m.asked[u] {
-				t.Errorf("%s: %s has %d outcomes, and was asked for %d times after the repair", name, u, got[u], fresh.asked[u]-m.asked[u])
+			if n := fresh.asked[u] - m.asked[u]; waiting[u] != (n > 0) {
+				t.Errorf("%s: %s was asked for %d times after the repair", name, u, n)
 			}
 		}
 		if v, err := At(again).Verify(t.Context(), nil); err != nil || !v.Whole {
 			t.Errorf("%s: in the end: %v, %v", name, v.Damage, err)
-		}
-		if err := os.RemoveAll(At(dir).FrontierDir()); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

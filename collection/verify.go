@@ -324,22 +324,16 @@ func (v *verification) lookBehind(files []archiveFile) error {
 		if f.number < v.archiveFile {
 			continue
 		}
-		w := &walker{
-			piece: func(store.Piece) error { return v.ctx.Err() },
-			exchange: func(x exchange, _ []store.Piece) error {
-				if f.number > v.archiveFile || x.at >= v.archiveEnd {
-					v.behind++
-				}
-				return nil
-			},
-			orphan:   func(string, []store.Piece) error { return nil },
-			headless: func(store.Piece) error { return nil },
-		}
 		if f.number == v.archiveFile && f.size <= v.archiveEnd {
 			continue
 		}
-		if err := w.walk(f.path, -1); err != nil {
-			return err
+		for p, err := range store.Pieces(f.path, -1) {
+			if err := errors.Join(err, v.ctx.Err()); err != nil {
+				return err
+			}
+			if (f.number > v.archiveFile || p.Offset >= v.archiveEnd) && endsExchange(p) {
+				v.behind++
+			}
 		}
 	}
 	return nil
