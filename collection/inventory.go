@@ -1,6 +1,8 @@
 package collection
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -127,6 +129,25 @@ type exchange struct {
 	url  string
 	meta store.Meta
 	date time.Time // of the request
+}
+
+// exchangesBehind counts the exchanges of the archive behind a place in its file of a number: a process that
+// died leaves one at most.
+func exchangesBehind(ctx context.Context, files []archiveFile, number int, end int64) (n int, err error) {
+	for _, f := range files {
+		if f.number < number || f.number == number && f.size <= end {
+			continue
+		}
+		for p, err := range store.Pieces(f.path, -1) {
+			if err := errors.Join(err, ctx.Err()); err != nil {
+				return n, err
+			}
+			if (f.number > number || p.Offset >= end) && endsExchange(p) {
+				n++
+			}
+		}
+	}
+	return n, nil
 }
 
 // endsExchange tells the record with which an exchange ends, whatever of it is there: as store.Behind counts

@@ -202,7 +202,7 @@ func (m *merge) open(from []Collection) error {
 		if err := json.Unmarshal(b, &s.member); err != nil {
 			return fmt.Errorf("%s: which worker it is of cannot be read: %w", c.dir, err)
 		}
-		if err := s.readMarks(); err != nil {
+		if err := s.readMarks(m.ctx); err != nil {
 			return err
 		}
 	}
@@ -214,52 +214,6 @@ func same(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)
 	return errors.Join(errA, errB) == nil && os.SameFile(x, y)
-}
-
-func (s *source) damaged(err error) error {
-	return fmt.Errorf("%w: repair that folder first, waggle repair %s", err, s.w.dir)
-}
-
-// readMarks reads up to where archive and log are acknowledged.
-func (s *source) readMarks() error {
-	logged, err := s.remains.State(crawl.StateEvents)
-	if err != nil || logged == nil {
-		return err
-	}
-	if s.logEnd, err = strconv.ParseInt(string(logged), 10, 64); err != nil {
-		return s.damaged(fmt.Errorf("%s: the mark of the event log: %w", s.w.FrontierDir(), err))
-	}
-	archived, err := s.remains.State(crawl.StateArchive)
-	if err != nil || archived == nil {
-		return err
-	}
-	if s.archiveFile, s.archiveEnd, err = store.MarkedFile(archived); err != nil {
-		return err
-	}
-	return s.checkArchive()
-}
-
-// checkArchive finds files of the archive that are missing, and a last one that is too
-// short. What is wrong within them is found as they are read.
-func (s *source) checkArchive() error {
-	files, err := s.w.archiveFiles()
-	if err != nil {
-		return err
-	}
-	sizes := map[int]int64{}
-	for _, f := range files {
-		sizes[f.number] = f.size
-	}
-	for n := range s.archiveFile + 1 {
-		size, ok := sizes[n]
-		if n == s.archiveFile && s.archiveEnd == 0 {
-			break // nothing was written to it
-		}
-		if !ok || n == s.archiveFile && size < s.archiveEnd {
-			return s.damaged(fmt.Errorf("%s: of file %d there are %d bytes, fewer than were written", s.w.ArchiveDir(), n, size))
-		}
-	}
-	return nil
 }
 
 // check refuses folders that are not those of all workers of one crawl.

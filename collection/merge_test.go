@@ -181,3 +181,34 @@ func TestMergedBesideOther(t *testing.T) {
 		}
 	}
 }
+
+// The folder of a worker whose archive is ahead of its frontier by more than a turn is to be repaired before it is
+// merged: nothing is left out without a word.
+func TestMergeLagging(t *testing.T) {
+	for name, damage := range map[string]func(c Collection) error{
+		"the frontier is lost, and the log": func(c Collection) error {
+			return errors.Join(os.RemoveAll(c.FrontierDir()), os.Truncate(c.EventLog(), 0))
+		},
+		"the frontier is lost": func(c Collection) error { return os.RemoveAll(c.FrontierDir()) },
+		"the frontier is of an earlier time than the archive": func(c Collection) error {
+			f, err := frontier.Open(c.FrontierDir(), frontier.Options{})
+			if err != nil {
+				return err
+			}
+			_, err = f.Commit(t.Context(), web.Turn{State: map[string][]byte{crawl.StateArchive: store.StartMark()}})
+			return errors.Join(err, f.Close())
+		},
+	} {
+		from := workerFolder(t, 0)
+		if err := os.WriteFile(from.MemberFile(), []byte(`{"crawl":"c","worker":"w","name":"w"}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := damage(from); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(t.TempDir(), "all")
+		if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{}); err == nil || !strings.Contains(err.Error(), "repair that folder first") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

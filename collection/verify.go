@@ -255,9 +255,9 @@ func (v *verification) verifyArchive() error {
 		done += f.size
 	}
 	if v.archiveFile >= 0 && !v.Running {
-		return v.lookBehind(files)
+		v.behind, err = exchangesBehind(v.ctx, files, v.archiveFile, v.archiveEnd)
 	}
-	return nil
+	return err
 }
 
 // verifyEnd looks whether a file that another follows has its end.
@@ -315,28 +315,6 @@ func (v *verification) verifyFile(f archiveFile, end, done, total int64) error {
 		headless: func(store.Piece) error { return nil },
 	}
 	return w.walk(f.path, end)
-}
-
-// lookBehind counts the exchanges behind the mark, of which a process that died
-// leaves one at most.
-func (v *verification) lookBehind(files []archiveFile) error {
-	for _, f := range files {
-		if f.number < v.archiveFile {
-			continue
-		}
-		if f.number == v.archiveFile && f.size <= v.archiveEnd {
-			continue
-		}
-		for p, err := range store.Pieces(f.path, -1) {
-			if err := errors.Join(err, v.ctx.Err()); err != nil {
-				return err
-			}
-			if (f.number > v.archiveFile || p.Offset >= v.archiveEnd) && endsExchange(p) {
-				v.behind++
-			}
-		}
-	}
-	return nil
 }
 
 // verifyLog reads all lines up to the mark.
