@@ -1,6 +1,10 @@
 package store
 
-import "github.com/waggle-crawler/waggle/web"
+import (
+	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
+)
 
 // What is kept beside the response for a page, before it.
 
@@ -58,4 +62,13 @@ func (r *renderer) rendering(p *web.Response) error {
 	r.block = r.block[:0]
 	r.finish(by.Body)
 	return nil
+}
+
+// robotsKind is the kind of the response that answered for a robots.txt: where that led to another path, it is
+// not taken for a page that was to be had.
+func robotsKind(p *web.Response) string {
+	if strings.EqualFold(p.URL.Path(), "/robots.txt") {
+		return ""
+	}
+	return "other"
 }

@@ -98,11 +98,7 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 	r := e.get()
 	defer e.put(r)
 	if robots := x.Response.Robots; robots != nil {
-		kind := ""
-		if !strings.EqualFold(robots.URL.Path(), "/robots.txt") {
-			kind = "other" // it led there, and is no page that was to be had
-		}
-		if err := r.exchange(robots, nil, kind); err != nil {
+		if err := r.exchange(robots, nil, robotsKind(robots)); err != nil {
 			return nil, err
 		}
 	}
