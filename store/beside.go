@@ -15,19 +15,14 @@ func (r *renderer) siteFile(f *web.SiteFile) error {
 		return nil
 	}
 	if p := f.Response; p != nil {
-		if p.Robots != nil {
-			if err := r.exchange(p.Robots, nil, ""); err != nil {
-				return err
-			}
+		if err := r.robots(p.Robots); err != nil {
+			return err
 		}
 		if err := r.exchange(p, nil, "other"); err != nil {
 			return err
 		}
 	}
-	if f.Robots == nil {
-		return nil
-	}
-	return r.exchange(f.Robots, nil, "")
+	return r.robots(f.Robots)
 }
 
 // rendering writes what a browser made of a response, before that: what the page asked for,
@@ -39,10 +34,8 @@ func (r *renderer) rendering(p *web.Response) error {
 		return nil
 	}
 	for _, res := range by.Resources {
-		if res.Robots != nil {
-			if err := r.exchange(res.Robots, nil, ""); err != nil {
-				return err
-			}
+		if err := r.robots(res.Robots); err != nil {
+			return err
 		}
 		if err := r.exchange(res.Response, nil, res.Type); err != nil {
 			return err
@@ -64,11 +57,14 @@ func (r *renderer) rendering(p *web.Response) error {
 	return nil
 }
 
-// robotsKind is the kind of the response that answered for a robots.txt: where that led to another path, it is
-// not taken for a page that was to be had.
-func robotsKind(p *web.Response) string {
-	if strings.EqualFold(p.URL.Path(), "/robots.txt") {
-		return ""
+// robots writes the response that answered for a robots.txt, if there is one. Where that led to another path, it
+// is something else that was asked for: it is not to be taken for a page that was to be had.
+func (r *renderer) robots(p *web.Response) error {
+	switch {
+	case p == nil:
+		return nil
+	case strings.EqualFold(p.URL.Path(), "/robots.txt"):
+		return r.exchange(p, nil, "")
 	}
-	return "other"
+	return r.exchange(p, nil, "other")
 }

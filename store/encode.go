@@ -97,10 +97,8 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 	}
 	r := e.get()
 	defer e.put(r)
-	if robots := x.Response.Robots; robots != nil {
-		if err := r.exchange(robots, nil, robotsKind(robots)); err != nil {
-			return nil, err
-		}
+	if err := r.robots(x.Response.Robots); err != nil {
+		return nil, err
 	}
 	if err := r.siteFile(x.Response.SiteFile); err != nil {
 		return nil, err
