@@ -299,10 +299,21 @@ func (c Collection) KnownWhole() (bool, error) {
 			return false, err
 		}
 	}
-	damages, _, err := c.checkSetup()
-	return folder.Exists(c.KnownFile()) && !slices.ContainsFunc(damages, func(d Damage) bool {
-		return d.File == filepath.Base(c.KnownFile())
-	}), err
+	return c.knownKept()
+}
+
+// knownKept tells whether known.jsonl is there, and SHA256SUMS says nothing else of it, whatever its other lines are.
+func (c Collection) knownKept() (bool, error) {
+	sum, err := sumOf(c.KnownFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	sums, _, err := c.readSums()
+	want, listed := sums[filepath.Base(c.KnownFile())]
+	return !listed || sum == want, err
 }
 
 // KnownError says that what earlier rounds know is damaged, and what helps.
