@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,9 +147,6 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 
 // unread is the error of reading the log of a round, with what helps where that is damaged.
 func unread(col collection.Collection, err error) error {
-	if errors.As(err, new(*collection.KnownLineError)) {
-		return fmt.Errorf("%w; %w", err, col.KnownError())
-	}
 	if errors.As(err, new(*event.LineError)) || errors.Is(err, collection.ErrLogEmpty) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w\n%s", err, remedyThen(col.Dir(), "the same command"))
 	}
@@ -187,8 +185,13 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 
 // choose chooses of what round n and those before it know how the next round asks for it, which may fetch so many pages.
 func choose(ctx context.Context, round collection.Collection, n, pages int, p *parse.Parser) ([]collection.Known, error) {
-	if n > 0 && !folder.Exists(round.KnownFile()) {
-		return nil, round.KnownError()
+	if n > 0 && !round.Begun() {
+		return nil, fmt.Errorf("round %d, before this one, is not there: put that folder back at %s", n, round.Dir())
+	}
+	if n > 0 {
+		if whole, err := round.KnownWhole(); err != nil || !whole {
+			return nil, cmp.Or(err, round.KnownError())
+		}
 	}
 	r, err := revisit.Read(ctx, round, n, p)
 	if err != nil {
