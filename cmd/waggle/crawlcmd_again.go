@@ -163,7 +163,7 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 		}
 		return knowAgain(ctx, m, w, before, p)
 	}
-	chosen, err := choose(ctx, last, n-1, m.Job.Budget.Pages, p)
+	chosen, err := choose(ctx, last, n-1, time.Now(), m.Job.Budget.Pages, p)
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,9 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 	return nil
 }
 
-// choose chooses of what round n and those before it know how the next round asks for it, which may fetch so many pages.
-func choose(ctx context.Context, round collection.Collection, n, pages int, p *parse.Parser) ([]collection.Known, error) {
+// choose chooses of what round n and those before it know how the next round asks for it, which begins at now and may
+// fetch so many pages.
+func choose(ctx context.Context, round collection.Collection, n int, now time.Time, pages int, p *parse.Parser) ([]collection.Known, error) {
 	if n > 0 && !round.Begun() {
 		return nil, fmt.Errorf("round %d, before this one, is not there: put that folder back at %s", n, round.Dir())
 	}
@@ -197,7 +198,7 @@ func choose(ctx context.Context, round collection.Collection, n, pages int, p *p
 	if err != nil {
 		return nil, unread(round, err)
 	}
-	revisit.Choose(r.Known, time.Now(), pages)
+	revisit.Choose(r.Known, now, pages)
 	return r.Known, nil
 }
 
@@ -221,7 +222,8 @@ func knowAgain(ctx context.Context, m *job.Maker, w *collection.Writer, before [
 		return w.KnownError()
 	default:
 		last := len(before) - 1
-		if known, err = choose(ctx, before[last], last, m.Job.Budget.Pages, p); err != nil {
+		now, pages := chosenFor(w.Collection, m.Job.Budget.Pages)
+		if known, err = choose(ctx, before[last], last, now, pages, p); err != nil {
 			return err
 		}
 		m.Note(fmt.Sprintf("%s is damaged or missing: it is made anew of the rounds before, which know %s", w.KnownFile(), terminal.Count(len(known), "page")))
@@ -231,6 +233,17 @@ func knowAgain(ctx context.Context, m *job.Maker, w *collection.Writer, before [
 	}
 	askAgain(m, w, known)
 	return nil
+}
+
+// chosenFor is when a round that has begun chose its pages, and how many it was to fetch then, as its log tells: the
+// frontier fits no other choice. Where that does not tell, it is now, and pages.
+func chosenFor(round collection.Collection, pages int) (time.Time, int) {
+	for e, err := range event.ReadKinds(round.EventLog(), event.Started{}.Kind()) {
+		if s, ok := e.(event.Started); ok && err == nil && s.Judge != "" { // one that a repair made may tell nothing
+			return s.Time(), s.Pages
+		}
+	}
+	return time.Now(), pages
 }
 
 // askAgain has a crawl ask for known pages as far as its budget allows, and for new ones between them.
