@@ -208,13 +208,14 @@ type KnownLineError struct{ error }
 // has read nothing yet.
 type earlierRounds struct {
 	round   map[uint64]int // that holds the body, by the hash of the address
+	kept    bool           // known.jsonl is as SaveKnown left it, as far as that is known
 	finders map[int]*Finder
 }
 
 // ErrNoEarlier says that the body of a revisit record is not where it should be.
 var ErrNoEarlier = errors.New("the archive of the earlier round does not hold the body")
 
-// knownError says that the list of what earlier rounds know cannot be read.
+// knownError says that the list of what earlier rounds know cannot be read, or is not what was kept.
 type knownError struct{ err error }
 
 func (e *knownError) Error() string { return e.err.Error() }
@@ -237,14 +238,21 @@ func (e *Earlier) Response(ctx context.Context, u web.URL) (*web.Response, error
 
 func (c Collection) earlier(ctx context.Context, e *earlierRounds, u web.URL) (*web.Response, error) {
 	if e.round == nil {
-		e.round, e.finders = map[uint64]int{}, map[int]*Finder{}
+		kept, err := c.knownKept()
+		if err != nil {
+			return nil, err
+		}
+		round := map[uint64]int{}
 		for k, err := range c.Known() {
+			if errors.As(err, new(*KnownLineError)) {
+				err = fmt.Errorf("%w; %s", err, c.remedyOf(c.KnownFile()))
+			}
 			if err != nil {
-				e.round = nil
 				return nil, &knownError{err}
 			}
-			e.round[hashOf(k.URL.String())] = k.Body
+			round[hashOf(k.URL.String())] = k.Body
 		}
+		e.round, e.kept, e.finders = round, kept, map[int]*Finder{}
 	}
 	n, ok := e.round[hashOf(u.String())]
 	if !ok {
@@ -269,13 +277,16 @@ func (c Collection) whole(e *earlierRounds, r *web.Response) (*web.Response, err
 		return r, nil
 	}
 	before, err := c.earlier(context.Background(), e, r.URL)
-	if err != nil {
-		return nil, fmt.Errorf("%w of %s (%w)", ErrNoEarlier, r.URL, err)
+	if err == nil {
+		if sent, _ := Original(before); sent.Equal(v.At) {
+			return Revisited(r, before, v), nil
+		}
+		err = fmt.Errorf("none was sent at %s", v.At.UTC().Format(time.RFC3339))
 	}
-	if sent, _ := Original(before); !sent.Equal(v.At) {
-		return nil, fmt.Errorf("%w of %s at %s", ErrNoEarlier, r.URL, v.At.UTC().Format(time.RFC3339))
+	if e.round != nil && !e.kept { // that names the round
+		err = &knownError{c.KnownError()}
 	}
-	return Revisited(r, before, v), nil
+	return nil, fmt.Errorf("%w of %s (%w)", ErrNoEarlier, r.URL, err)
 }
 
 // Original is when the body of a response was sent, and the record of that.
