@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // What earlier rounds know is compared with its own checksum, whatever else SHA256SUMS says.
@@ -35,5 +38,22 @@ func TestKnownWhole(t *testing.T) {
 				t.Errorf("whole: %v, %v", whole, err)
 			}
 		})
+	}
+}
+
+// Nobody goes on with a round whose list of what earlier ones know is missing, not even who accepts a loss.
+func TestOpenRoundWithoutKnown(t *testing.T) {
+	_, round := rounds(t, 1)
+	if err := os.Remove(round.KnownFile()); err != nil {
+		t.Fatal(err)
+	}
+	w := opened(t, round.Dir())
+	defer w.Close()
+	s, err := w.OpenStores(t.Context(), StoreOptions{AcceptLoss: true, Parser: parse.New(parse.Options{})})
+	if err == nil {
+		err = s.Close()
+		t.Errorf("it is opened: %v", err)
+	} else if !strings.Contains(err.Error(), "known.jsonl is damaged: it is missing") {
+		t.Error(err)
 	}
 }

@@ -134,10 +134,12 @@ const remedyMoved = "put this folder where it was, in the folder again of its fi
 // ErrRoundMoved says that a round is not in the folder of its crawl: the rounds before it are not known.
 var ErrRoundMoved = errors.New("this is a round of a crawl, and not in the folder of that: " + remedyMoved)
 
-// IsRound tells whether the folder is that of a round, wherever it is.
+// IsRound tells whether the folder is that of a round, wherever it is, and though known.jsonl is missing.
 func (c Collection) IsRound() bool {
-	before, err := c.RoundsBefore()
-	return folder.Exists(c.KnownFile()) || err == nil && len(before) > 0 && before[0].Begun()
+	before, errBefore := c.RoundsBefore()
+	sums, _, errSums := c.readSums()
+	_, listed := sums[filepath.Base(c.KnownFile())]
+	return folder.Exists(c.KnownFile()) || errSums == nil && listed || errBefore == nil && len(before) > 0 && before[0].Begun()
 }
 
 // ByCommand is nil where a program can go on with a crawl that is stopped, and an error that names the command

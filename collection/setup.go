@@ -355,7 +355,7 @@ func (c Collection) ofSums(name string) bool {
 // openSetup refuses a crawl whose examples, model or critic are not those with
 // which it began: it would judge by others. Those that are to be replaced do not
 // matter. acceptLoss takes the others as they are, but for examples and critic: what
-// the judge knows fits no others.
+// the judge knows fits no others. What earlier rounds know was made anew by then.
 func (w *Writer) openSetup(o StoreOptions) error {
 	damages, known, err := w.checkSetup()
 	if err != nil {
@@ -366,7 +366,7 @@ func (w *Writer) openSetup(o StoreOptions) error {
 		switch {
 		case slices.Contains(o.Replaced, path):
 			known = true // its checksum is written with it
-		case path == w.ExampleFile() || path == w.CriticFile():
+		case path == w.ExampleFile() || path == w.CriticFile() || path == w.KnownFile() && !folder.Exists(path):
 			return w.refusal(d)
 		case !o.AcceptLoss && (w.OfSeveral() || path == w.KnownFile()): // who joins others may accept no loss
 			return w.refusal(d)
