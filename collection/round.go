@@ -2,7 +2,6 @@ package collection
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,14 +141,23 @@ func (c Collection) IsRound() bool {
 	return folder.Exists(c.KnownFile()) || errSums == nil && listed || errBefore == nil && len(before) > 0 && before[0].Begun()
 }
 
+// InPlace is ErrRoundMoved where a round is not in the folder of its crawl, or the crawl is not there.
+func (c Collection) InPlace() error {
+	before, err := c.RoundsBefore()
+	if err == nil && (len(before) == 0 || !before[0].Begun() && !folder.Exists(before[0].ArchiveDir())) {
+		err = ErrRoundMoved
+	}
+	return err
+}
+
 // ByCommand is nil where a program can go on with a crawl that is stopped, and an error that names the command
 // where that alone does: the command line knows what earlier rounds know. dir is the folder as the command is to name it.
 func (c Collection) ByCommand(dir string) error {
 	if !c.IsRound() {
 		return nil
 	}
-	if before, err := c.RoundsBefore(); err != nil || len(before) == 0 {
-		return cmp.Or(err, ErrRoundMoved)
+	if err := c.InPlace(); err != nil {
+		return err
 	}
 	return fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", dir)
 }

@@ -132,12 +132,12 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 
 // goOnWithRound is `waggle crawl -o ROUND --resume`: a round goes on as a round, whoever names its folder.
 func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Documents, col collection.Collection) error {
+	if err := col.InPlace(); err != nil {
+		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), err)}
+	}
 	before, err := col.RoundsBefore()
 	if err != nil {
 		return err
-	}
-	if len(before) == 0 {
-		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), collection.ErrRoundMoved)}
 	}
 	p := job.LinkParser(col, docs)
 	return c.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
