@@ -103,7 +103,15 @@ func (c Collection) Rounds() (last int, err error) {
 		return 0, nil
 	}
 	for _, e := range entries {
-		if n, ok := store.RoundNumber(e.Name()); ok && e.IsDir() {
+		n, ok := store.RoundNumber(e.Name())
+		if !ok {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(c.dir, store.RoundsDir, e.Name())) // it may be a link to another disk
+		if err != nil {
+			return 0, err
+		}
+		if info.IsDir() {
 			last = max(last, n)
 		}
 	}
