@@ -48,9 +48,9 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 	switch before, err := base.RoundsBefore(); {
 	case err != nil:
 		return err
-	case len(before) > 0:
+	case len(before) > 0 && before[0].Begun():
 		dir := filepath.Dir(filepath.Dir(filepath.Clean(c.Again)))
-		if _, err := os.Stat(filepath.Join(dir, store.RoundsDir, filepath.Base(c.Again))); err != nil { // it is a link
+		if !folder.Same(filepath.Join(dir, store.RoundsDir, filepath.Base(c.Again)), c.Again) { // it is a link
 			dir = before[0].Dir()
 		}
 		dir = event.Line(dir)
