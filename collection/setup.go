@@ -107,7 +107,7 @@ func sumOf(name string) (sum string, err error) {
 }
 
 // remedySums helps where SHA256SUMS is damaged.
-const remedySums = "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"
+const remedySums = "put it back; if examples, model, critic, known.jsonl and lost.txt are as they were, remove it: it is made anew"
 
 // remedyOf says what helps where a file of the set-up is damaged.
 func (c Collection) remedyOf(path string) string {
@@ -352,7 +352,7 @@ func (c Collection) ofSums(name string) bool {
 	return false
 }
 
-// openSetup refuses a crawl whose examples, model or critic are not those with
+// openSetup refuses a crawl whose examples, model, critic or known pages are not those with
 // which it began: it would judge by others. Those that are to be replaced do not
 // matter. acceptLoss takes the others as they are, but for examples and critic: what
 // the judge knows fits no others. What earlier rounds know was made anew by then.
