@@ -9,8 +9,8 @@
 //	examples.jsonl  the example pages as they were when the crawl began
 //	model           the trained model that the scorer uses, if it has one
 //	critic          the critic that judges, if one does
-//	SHA256SUMS      checksums of the three files before and of lost.txt, as
-//	                sha256sum writes them
+//	SHA256SUMS      checksums of the three files before, of known.jsonl and of
+//	                lost.txt, as sha256sum writes them
 //	frontier/       what waits, what is done, the marks of the next two, and a
 //	                copy of lost.txt
 //	archive/        WARC files
@@ -115,7 +115,7 @@ func (c Collection) ModelFile() string { return filepath.Join(c.dir, "model") }
 // CriticFile is the path of the copy of the critic that judges.
 func (c Collection) CriticFile() string { return filepath.Join(c.dir, "critic") }
 
-// SumFile is the path of the checksums of examples, model and critic.
+// SumFile is the path of the checksums of examples, model, critic, known.jsonl and lost.txt.
 func (c Collection) SumFile() string { return filepath.Join(c.dir, "SHA256SUMS") }
 
 // FrontierDir is the folder of the frontier.

@@ -1,9 +1,12 @@
 package collection
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,16 +123,32 @@ func TestRepairWithoutAnEarlierRound(t *testing.T) {
 	}
 }
 
-// A list of what earlier rounds know that is damaged ends a repair: it can be put back,
-// and nothing is lost for it.
+// A list of what earlier rounds know that is damaged ends a repair, with what helps: it can be put back, and nothing
+// is lost for it.
 func TestRepairWithDamagedKnown(t *testing.T) {
-	_, round := rounds(t, 2)
-	if err := os.WriteFile(round.KnownFile(), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	w := opened(t, round.Dir())
-	defer w.Close()
-	if _, err := w.Repair(t.Context(), RepairOptions{Parser: parse.New(parse.Options{})}); !errors.As(err, new(*knownError)) {
-		t.Errorf("repaired: %v", err)
+	for what, damage := range map[string]func(name string, list []byte) error{
+		"torn":    func(name string, list []byte) error { return os.WriteFile(name, list[:len(list)-5], 0o644) },
+		"missing": func(name string, _ []byte) error { return os.Remove(name) },
+		"empty":   func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o644) },
+		"cut at a line": func(name string, list []byte) error {
+			return os.WriteFile(name, list[:bytes.IndexByte(list, '\n')+1], 0o644)
+		},
+		"another round": func(name string, list []byte) error {
+			return os.WriteFile(name, bytes.ReplaceAll(list, []byte(`"digest"`), []byte(`"body":7,"digest"`)), 0o644)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			_, round := rounds(t, 2)
+			list, err := os.ReadFile(round.KnownFile())
+			if err := cmp.Or(err, damage(round.KnownFile(), list)); err != nil {
+				t.Fatal(err)
+			}
+			w := opened(t, round.Dir())
+			defer w.Close()
+			_, err = w.Repair(t.Context(), RepairOptions{Parser: parse.New(parse.Options{})})
+			if remedy := round.remedyOf(round.KnownFile()); !errors.As(err, new(*knownError)) || !strings.Contains(err.Error(), remedy) {
+				t.Errorf("repaired: %v", err)
+			}
+		})
 	}
 }

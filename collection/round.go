@@ -2,7 +2,6 @@ package collection
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,7 +103,15 @@ func (c Collection) Rounds() (last int, err error) {
 		return 0, nil
 	}
 	for _, e := range entries {
-		if n, ok := store.RoundNumber(e.Name()); ok && e.IsDir() {
+		n, ok := store.RoundNumber(e.Name())
+		if !ok {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(c.dir, store.RoundsDir, e.Name())) // it may be a link to another disk
+		if err != nil {
+			return 0, err
+		}
+		if info.IsDir() {
 			last = max(last, n)
 		}
 	}
@@ -134,10 +141,21 @@ const remedyMoved = "put this folder where it was, in the folder again of its fi
 // ErrRoundMoved says that a round is not in the folder of its crawl: the rounds before it are not known.
 var ErrRoundMoved = errors.New("this is a round of a crawl, and not in the folder of that: " + remedyMoved)
 
-// IsRound tells whether the folder is that of a round, wherever it is.
+// IsRound tells whether the folder is that of a round, wherever it is, and though known.jsonl is missing.
 func (c Collection) IsRound() bool {
+	before, errBefore := c.RoundsBefore()
+	sums, _, errSums := c.readSums()
+	_, listed := sums[filepath.Base(c.KnownFile())]
+	return folder.Exists(c.KnownFile()) || errSums == nil && listed || errBefore == nil && len(before) > 0 && before[0].Begun()
+}
+
+// InPlace is ErrRoundMoved where a round is not in the folder of its crawl, or the crawl is not there.
+func (c Collection) InPlace() error {
 	before, err := c.RoundsBefore()
-	return folder.Exists(c.KnownFile()) || err == nil && len(before) > 0 && before[0].Begun()
+	if err == nil && (len(before) == 0 || !before[0].Begun() && !folder.Exists(before[0].ArchiveDir())) {
+		err = ErrRoundMoved
+	}
+	return err
 }
 
 // ByCommand is nil where a program can go on with a crawl that is stopped, and an error that names the command
@@ -146,8 +164,8 @@ func (c Collection) ByCommand(dir string) error {
 	if !c.IsRound() {
 		return nil
 	}
-	if before, err := c.RoundsBefore(); err != nil || len(before) == 0 {
-		return cmp.Or(err, ErrRoundMoved)
+	if err := c.InPlace(); err != nil {
+		return err
 	}
 	return fmt.Errorf("this is a round of a crawl, which goes on by a command: waggle crawl -o %s --resume", dir)
 }
@@ -208,13 +226,14 @@ type KnownLineError struct{ error }
 // has read nothing yet.
 type earlierRounds struct {
 	round   map[uint64]int // that holds the body, by the hash of the address
+	kept    bool           // known.jsonl is as SaveKnown left it, as far as that is known
 	finders map[int]*Finder
 }
 
 // ErrNoEarlier says that the body of a revisit record is not where it should be.
 var ErrNoEarlier = errors.New("the archive of the earlier round does not hold the body")
 
-// knownError says that the list of what earlier rounds know cannot be read.
+// knownError says that the list of what earlier rounds know cannot be read, or is not what was kept.
 type knownError struct{ err error }
 
 func (e *knownError) Error() string { return e.err.Error() }
@@ -237,14 +256,21 @@ func (e *Earlier) Response(ctx context.Context, u web.URL) (*web.Response, error
 
 func (c Collection) earlier(ctx context.Context, e *earlierRounds, u web.URL) (*web.Response, error) {
 	if e.round == nil {
-		e.round, e.finders = map[uint64]int{}, map[int]*Finder{}
+		kept, err := c.knownKept()
+		if err != nil {
+			return nil, err
+		}
+		round := map[uint64]int{}
 		for k, err := range c.Known() {
+			if errors.As(err, new(*KnownLineError)) {
+				err = fmt.Errorf("%w; %s", err, c.remedyOf(c.KnownFile()))
+			}
 			if err != nil {
-				e.round = nil
 				return nil, &knownError{err}
 			}
-			e.round[hashOf(k.URL.String())] = k.Body
+			round[hashOf(k.URL.String())] = k.Body
 		}
+		e.round, e.kept, e.finders = round, kept, map[int]*Finder{}
 	}
 	n, ok := e.round[hashOf(u.String())]
 	if !ok {
@@ -269,13 +295,16 @@ func (c Collection) whole(e *earlierRounds, r *web.Response) (*web.Response, err
 		return r, nil
 	}
 	before, err := c.earlier(context.Background(), e, r.URL)
-	if err != nil {
-		return nil, fmt.Errorf("%w of %s (%w)", ErrNoEarlier, r.URL, err)
+	if err == nil {
+		if sent, _ := Original(before); sent.Equal(v.At) {
+			return Revisited(r, before, v), nil
+		}
+		err = fmt.Errorf("none was sent at %s", v.At.UTC().Format(time.RFC3339))
 	}
-	if sent, _ := Original(before); !sent.Equal(v.At) {
-		return nil, fmt.Errorf("%w of %s at %s", ErrNoEarlier, r.URL, v.At.UTC().Format(time.RFC3339))
+	if e.round != nil && !e.kept { // that names the round
+		err = &knownError{c.KnownError()}
 	}
-	return Revisited(r, before, v), nil
+	return nil, fmt.Errorf("%w of %s (%w)", ErrNoEarlier, r.URL, err)
 }
 
 // Original is when the body of a response was sent, and the record of that.

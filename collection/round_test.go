@@ -1,6 +1,8 @@
 package collection_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,6 +28,23 @@ func TestRoundsOfFolders(t *testing.T) {
 		}
 	}
 	if last, err := collection.At(bees).Rounds(); err != nil || last != 12 {
+		t.Errorf("the last round is %d, %v", last, err)
+	}
+}
+
+// A round counts where its folder is a link, such as to another disk. Where that is not there, its number is not known.
+func TestLinkedRounds(t *testing.T) {
+	bees, disk := collection.At(t.TempDir()), filepath.Join(t.TempDir(), "0002")
+	if err := errors.Join(os.MkdirAll(bees.Round(1).Dir(), 0o755), os.Mkdir(disk, 0o755), os.Symlink(disk, bees.Round(2).Dir())); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := bees.Rounds(); last != 2 || err != nil {
+		t.Errorf("the last round is %d, %v", last, err)
+	}
+	if err := os.Remove(disk); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := bees.Rounds(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the last round is %d, %v", last, err)
 	}
 }

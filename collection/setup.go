@@ -107,7 +107,7 @@ func sumOf(name string) (sum string, err error) {
 }
 
 // remedySums helps where SHA256SUMS is damaged.
-const remedySums = "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"
+const remedySums = "put it back; if examples, model, critic, known.jsonl and lost.txt are as they were, remove it: it is made anew"
 
 // remedyOf says what helps where a file of the set-up is damaged.
 func (c Collection) remedyOf(path string) string {
@@ -299,10 +299,21 @@ func (c Collection) KnownWhole() (bool, error) {
 			return false, err
 		}
 	}
-	damages, _, err := c.checkSetup()
-	return folder.Exists(c.KnownFile()) && !slices.ContainsFunc(damages, func(d Damage) bool {
-		return d.File == filepath.Base(c.KnownFile())
-	}), err
+	return c.knownKept()
+}
+
+// knownKept tells whether known.jsonl is there, and SHA256SUMS says nothing else of it, whatever its other lines are.
+func (c Collection) knownKept() (bool, error) {
+	sum, err := sumOf(c.KnownFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	sums, _, err := c.readSums()
+	want, listed := sums[filepath.Base(c.KnownFile())]
+	return !listed || sum == want, err
 }
 
 // KnownError says that what earlier rounds know is damaged, and what helps.
@@ -341,10 +352,10 @@ func (c Collection) ofSums(name string) bool {
 	return false
 }
 
-// openSetup refuses a crawl whose examples, model or critic are not those with
+// openSetup refuses a crawl whose examples, model, critic or known pages are not those with
 // which it began: it would judge by others. Those that are to be replaced do not
 // matter. acceptLoss takes the others as they are, but for examples and critic: what
-// the judge knows fits no others.
+// the judge knows fits no others. What earlier rounds know was made anew by then.
 func (w *Writer) openSetup(o StoreOptions) error {
 	damages, known, err := w.checkSetup()
 	if err != nil {
@@ -355,7 +366,7 @@ func (w *Writer) openSetup(o StoreOptions) error {
 		switch {
 		case slices.Contains(o.Replaced, path):
 			known = true // its checksum is written with it
-		case path == w.ExampleFile() || path == w.CriticFile():
+		case path == w.ExampleFile() || path == w.CriticFile() || path == w.KnownFile() && !folder.Exists(path):
 			return w.refusal(d)
 		case !o.AcceptLoss && (w.OfSeveral() || path == w.KnownFile()): // who joins others may accept no loss
 			return w.refusal(d)

@@ -509,7 +509,7 @@ func (v *verification) verifySetup() error {
 		v.bad(d, "setup")
 	}
 	if !sums && v.c.Begun() {
-		v.Notes = append(v.Notes, fmt.Sprintf("there is no %s: whether examples, model and critic are as they were is not known", filepath.Base(v.c.SumFile())))
+		v.Notes = append(v.Notes, fmt.Sprintf("there is no %s: whether examples, model, critic and known.jsonl are as they were is not known", filepath.Base(v.c.SumFile())))
 	}
 	return nil
 }

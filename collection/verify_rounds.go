@@ -23,9 +23,13 @@ func (v *verification) verifyRounds() error {
 			v.bad(Damage{filepath.Base(v.c.KnownFile()), "", err.Error(), v.c.remedyOf(v.c.KnownFile())}, "rounds")
 			return nil
 		}
-		if v.revisited[hashOf(k.URL.String())] {
+		if h := hashOf(k.URL.String()); v.revisited[h] {
+			delete(v.revisited, h)
 			pages[k.Body]++
 		}
+	}
+	if n := len(v.revisited); n > 0 {
+		v.bad(Damage{filepath.Base(v.c.KnownFile()), "", fmt.Sprintf("it does not tell which round holds the texts of %s that were as before", counted(n, "page", "pages")), v.c.remedyOf(v.c.KnownFile())}, "rounds")
 	}
 	for _, n := range slices.Sorted(maps.Keys(pages)) {
 		round, name := first.Round(n), fmt.Sprintf("round %d, before this one", n)
@@ -42,6 +46,9 @@ func (v *verification) verifyRounds() error {
 				continue
 			}
 			what = "has no archive"
+		}
+		if pages[n] == 0 && len(v.revisited) > 0 {
+			continue // whether any page needs it is not known
 		}
 		if pages[n] == 0 {
 			v.Notes = append(v.Notes, fmt.Sprintf("%s, %s (looked for at %s): no page of this round needs it", name, what, round.Dir()))

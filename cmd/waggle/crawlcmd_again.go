@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,9 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 	switch before, err := base.RoundsBefore(); {
 	case err != nil:
 		return err
-	case len(before) > 0:
+	case len(before) > 0 && before[0].Begun():
 		dir := filepath.Dir(filepath.Dir(filepath.Clean(c.Again)))
-		if _, err := os.Stat(filepath.Join(dir, store.RoundsDir, filepath.Base(c.Again))); err != nil { // it is a link
+		if !folder.Same(filepath.Join(dir, store.RoundsDir, filepath.Base(c.Again)), c.Again) { // it is a link
 			dir = before[0].Dir()
 		}
 		dir = event.Line(dir)
@@ -131,12 +132,12 @@ func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents,
 
 // goOnWithRound is `waggle crawl -o ROUND --resume`: a round goes on as a round, whoever names its folder.
 func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Documents, col collection.Collection) error {
+	if err := col.InPlace(); err != nil {
+		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), err)}
+	}
 	before, err := col.RoundsBefore()
 	if err != nil {
 		return err
-	}
-	if len(before) == 0 {
-		return exit{exitUsage, fmt.Errorf("-o %s: %w", event.Line(c.Out), collection.ErrRoundMoved)}
 	}
 	p := job.LinkParser(col, docs)
 	return c.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
@@ -146,9 +147,6 @@ func (c *crawlCmd) goOnWithRound(ctx context.Context, std streams, docs parse.Do
 
 // unread is the error of reading the log of a round, with what helps where that is damaged.
 func unread(col collection.Collection, err error) error {
-	if errors.As(err, new(*collection.KnownLineError)) {
-		return fmt.Errorf("%w; %w", err, col.KnownError())
-	}
 	if errors.As(err, new(*event.LineError)) || errors.Is(err, collection.ErrLogEmpty) || errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w\n%s", err, remedyThen(col.Dir(), "the same command"))
 	}
@@ -165,7 +163,7 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 		}
 		return knowAgain(ctx, m, w, before, p)
 	}
-	chosen, err := choose(ctx, last, n-1, m.Job.Budget.Pages, p)
+	chosen, err := choose(ctx, last, n-1, time.Now(), m.Job.Budget.Pages, p)
 	if err != nil {
 		return err
 	}
@@ -185,16 +183,22 @@ func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base 
 	return nil
 }
 
-// choose chooses of what round n and those before it know how the next round asks for it, which may fetch so many pages.
-func choose(ctx context.Context, round collection.Collection, n, pages int, p *parse.Parser) ([]collection.Known, error) {
-	if n > 0 && !folder.Exists(round.KnownFile()) {
-		return nil, round.KnownError()
+// choose chooses of what round n and those before it know how the next round asks for it, which begins at now and may
+// fetch so many pages.
+func choose(ctx context.Context, round collection.Collection, n int, now time.Time, pages int, p *parse.Parser) ([]collection.Known, error) {
+	if n > 0 && !round.Begun() {
+		return nil, fmt.Errorf("round %d, before this one, is not there: put that folder back at %s", n, round.Dir())
+	}
+	if n > 0 {
+		if whole, err := round.KnownWhole(); err != nil || !whole {
+			return nil, cmp.Or(err, round.KnownError())
+		}
 	}
 	r, err := revisit.Read(ctx, round, n, p)
 	if err != nil {
 		return nil, unread(round, err)
 	}
-	revisit.Choose(r.Known, time.Now(), pages)
+	revisit.Choose(r.Known, now, pages)
 	return r.Known, nil
 }
 
@@ -218,7 +222,8 @@ func knowAgain(ctx context.Context, m *job.Maker, w *collection.Writer, before [
 		return w.KnownError()
 	default:
 		last := len(before) - 1
-		if known, err = choose(ctx, before[last], last, m.Job.Budget.Pages, p); err != nil {
+		now, pages := chosenFor(w.Collection, m.Job.Budget.Pages)
+		if known, err = choose(ctx, before[last], last, now, pages, p); err != nil {
 			return err
 		}
 		m.Note(fmt.Sprintf("%s is damaged or missing: it is made anew of the rounds before, which know %s", w.KnownFile(), terminal.Count(len(known), "page")))
@@ -228,6 +233,17 @@ func knowAgain(ctx context.Context, m *job.Maker, w *collection.Writer, before [
 	}
 	askAgain(m, w, known)
 	return nil
+}
+
+// chosenFor is when a round that has begun chose its pages, and how many it was to fetch then, as its log tells: the
+// frontier fits no other choice. Where that does not tell, it is now, and pages.
+func chosenFor(round collection.Collection, pages int) (time.Time, int) {
+	for e, err := range event.ReadKinds(round.EventLog(), event.Started{}.Kind()) {
+		if s, ok := e.(event.Started); ok && err == nil && s.Judge != "" { // one that a repair made may tell nothing
+			return s.Time(), s.Pages
+		}
+	}
+	return time.Now(), pages
 }
 
 // askAgain has a crawl ask for known pages as far as its budget allows, and for new ones between them.

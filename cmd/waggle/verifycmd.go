@@ -24,10 +24,10 @@ func (verifyCmd) Help() string {
 	return `Reads every record of the archive, every line of the event log and every block of the
 frontier, compares all checksums and digests, and the three with one another: each archived
 page is in the log and the other way round, each address that is done is known to the
-frontier. Examples, model and critic are compared with SHA256SUMS, and job.yaml is read as
---resume reads it. Of a round (--again) the rounds before it, whose archives hold the
-bodies of pages that were as before, must be there. Nothing is changed. Of a crawl that runs, what was acknowledged when
-verify began is read.
+frontier. Examples, model, critic, lost.txt and the known.jsonl of a round (--again) are
+compared with SHA256SUMS, and job.yaml is read as --resume reads it. The rounds before a
+round, whose archives hold the bodies of pages that were as before, must be there. Nothing
+is changed. Of a crawl that runs, what was acknowledged when verify began is read.
 
 Exit codes: 0 whole, 1 damaged or in the middle of a repair, 2 not understood, 3 stopped.`
 }
@@ -79,7 +79,8 @@ before-repair. What is lost is listed in lost.txt. Where nothing is damaged, not
 changed. A repair that is interrupted leaves the old files, or is carried to its end by the
 next command that writes to the folder.
 
-Damage of job.yaml, examples, model or critic is named with its remedy, and not mended.
+Damage of job.yaml, examples, model, critic or known.jsonl is named with its remedy, and
+not mended.
 
 Exit codes: 0 repaired, or nothing to repair; 1 failed, or damage is left; 2 not understood,
 3 stopped.`

@@ -14,7 +14,7 @@ import (
 // person looks at.
 type viewState struct {
 	event.Summary
-	goesOn   string // the flag that goes on with the crawl; "" = --resume
+	goesOn   string // the flags that go on with the crawl; "" = --resume
 	flow     flow
 	trend    trend
 	latest   []event.Fetched // relevant pages, newest first, at most maxLatest

@@ -36,8 +36,8 @@ type View interface {
 	Close() error
 }
 
-// New shows a crawl on out, with the flag that goes on with it where it is stopped (--resume, or
-// --again for a round of a collection): as events with asJSON, as a view drawn in
+// New shows a crawl on out, with the flags that go on with it where it is stopped (--resume, with -o DIR
+// for a round of a collection): as events with asJSON, as a view drawn in
 // place on a terminal, as plain lines elsewhere. env reads the environment:
 // NO_COLOR (no colours) and TERM (dumb: plain lines).
 func New(out terminal.Output, asJSON bool, goesOn string, clk clock.Clock, env func(string) string) View {
