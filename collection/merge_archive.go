@@ -56,6 +56,9 @@ func (m *merge) exchanges(i int) iter.Seq2[keptExchange, error] {
 					if s.unacknowledged(f.number, group[0].Offset) {
 						return nil
 					}
+					if told, err := s.tells(url); !told || err != nil {
+						return err // a robots.txt led there
+					}
 					return s.damaged(fmt.Errorf("%s: the metadata of %s cannot be read", f.path, url))
 				},
 				headless: func(store.Piece) error { return nil },

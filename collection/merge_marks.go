@@ -14,6 +14,23 @@ func (s *source) damaged(err error) error {
 	return fmt.Errorf("%w: repair that folder first, waggle repair %s", err, s.w.dir)
 }
 
+// tells tells whether the log tells of a visit to an address.
+func (s *source) tells(url string) (bool, error) {
+	if s.visited == nil {
+		visits := map[uint64]bool{}
+		for e, err := range s.entries() {
+			if err != nil {
+				return false, err
+			}
+			if u := visited(e.Event); !u.IsZero() {
+				visits[hashOf(u.String())] = true
+			}
+		}
+		s.visited = visits
+	}
+	return s.visited[hashOf(url)], nil
+}
+
 // readMarks reads up to where archive and log are acknowledged.
 func (s *source) readMarks(ctx context.Context) error {
 	logged, err := s.remains.State(crawl.StateEvents)
@@ -49,6 +66,7 @@ func (s *source) checkArchive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	files = upTo(s.archiveFile, files)
 	sizes := map[int]int64{}
 	for _, f := range files {
 		sizes[f.number] = f.size

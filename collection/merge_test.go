@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -210,5 +211,62 @@ func TestMergeLagging(t *testing.T) {
 		if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{}); err == nil || !strings.Contains(err.Error(), "repair that folder first") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What lies in an archive and is none of the crawl's pages does not keep a folder from being merged: a response
+// without metadata of which the log does not tell, and a file that somebody put there.
+func TestMergeOtherRecords(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other")
+	if _, err := (&meadow{n: 9, asked: map[string]int{}}).resume(t, other, StoreOptions{}, 6); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := At(other).ArchiveFiles()
+	if err != nil || len(foreign) != 1 {
+		t.Fatal(foreign, err)
+	}
+	from := workerFolder(t, 0)
+	files, err := from.ArchiveFiles()
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	archive, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange, err := os.ReadFile(foreign[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, err := range store.Pieces(foreign[0], -1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Type == "response" || p.Type == "request" {
+			archive = append(archive, strange[p.Offset:p.End]...)
+		}
+	}
+	prefix, _, _ := store.NumberOf(filepath.Base(files[0]))
+	beside := filepath.Join(from.ArchiveDir(), prefix+"-00009.warc.gz")
+	if err := errors.Join(os.WriteFile(files[0], archive, 0o644), os.WriteFile(beside, strange, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := frontier.Open(from.FrontierDir(), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Commit(t.Context(), web.Turn{State: map[string][]byte{crawl.StateArchive: store.MarkAt(0, int64(len(archive)))}})
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := from.Verify(t.Context(), nil); err != nil || !v.Whole {
+		t.Errorf("before: %v, %v", v.Damage, err)
+	}
+	out := filepath.Join(t.TempDir(), "all")
+	if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := outcomesIn(t, out), outcomesIn(t, from.Dir()); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -121,6 +121,7 @@ func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
 		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, leftOut: map[int]bool{}, repaid: map[uint64]struct{}{},
 		withoutEnd: map[int]bool{}, retried: map[uint64]retry{}, finals: map[int]bool{}, depths: map[web.URL]int{},
+		pieces: map[web.URL]bool{},
 	}
 }
 
@@ -216,6 +217,7 @@ type repair struct {
 	retried    map[uint64]retry  // of these, the last failure of an address that is tried again
 	finals     map[int]bool      // of these, failures after which it is not
 	trouble    bool              // something is to be repaired
+	pieces     map[web.URL]bool  // addresses of pieces of exchanges, where the archive alone tells of the crawl
 	named      map[string]bool   // addresses that are done, with an outcome that no store tells so far
 
 	// From writeLog.

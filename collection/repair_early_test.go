@@ -229,3 +229,72 @@ func TestRobotsElsewhere(t *testing.T) {
 		t.Errorf("lost: %q, %v", lost, err)
 	}
 }
+
+// A page of which the archive alone tells, by a piece, is lost where no link leads to it, and fetched again where
+// one does.
+func TestPiecesAlone(t *testing.T) {
+	t.Parallel()
+	crawled := func(n, requests int) (dir, file string) {
+		dir = filepath.Join(t.TempDir(), "c")
+		if _, err := (&meadow{n: n, asked: map[string]int{}}).resume(t, dir, StoreOptions{}, requests); err != nil {
+			t.Fatal(err)
+		}
+		files, err := At(dir).ArchiveFiles()
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		return dir, files[0]
+	}
+	dir, file := crawled(60, 20)
+	_, other := crawled(61, 0)
+	unlinked := "https://h0.test/60"
+	var linked string // and not fetched yet
+	known := outcomesIn(t, dir)
+	for e, err := range At(dir).Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := e.(event.Fetched); ok && mustKeep(p) {
+			for _, l := range p.Queued {
+				if known[l.URL.String()] == 0 {
+					linked = l.URL.String()
+				}
+			}
+		}
+	}
+	from, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := 0
+	for p, err := range store.Pieces(other, -1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (p.Target == unlinked || p.Target == linked) && p.Type != "metadata" {
+			whole = append(whole, from[p.Offset:p.End]...)
+			added++
+		}
+	}
+	if added < 4 {
+		t.Fatalf("%d records of %q and %q", added, unlinked, linked)
+	}
+	if err := errors.Join(os.WriteFile(file, whole, 0o644), os.RemoveAll(At(dir).FrontierDir()), os.Remove(At(dir).EventLog())); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, dir, "pieces")
+	if lost, err := At(dir).Lost(); err != nil || !slices.Equal(lost, []string{unlinked}) {
+		t.Errorf("lost: %q, %v", lost, err)
+	}
+	fresh := &meadow{n: 60, asked: map[string]int{}}
+	if _, err := fresh.resume(t, dir, StoreOptions{}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if fresh.asked[linked] == 0 || fresh.asked[unlinked] > 0 {
+		t.Errorf("asked for %s %d times, and for %s %d times", linked, fresh.asked[linked], unlinked, fresh.asked[unlinked])
+	}
+}

@@ -443,7 +443,9 @@ func (r *repair) writeFrontier() (err error) {
 		if r.report.Unnamed = unnamed(r.retrace.Pages(), r.tallies, r.losses); r.report.Unnamed > 0 {
 			r.losses.note(fmt.Sprintf("%s fetched %s", counted(r.report.Unnamed, "page was", "pages were"), saidOfUnnamed))
 		}
-	} else if len(r.files) == 0 && string(r.newMark) == event.Empty {
+	} else if kept, err := r.w.keepsRecords(); err != nil {
+		return err
+	} else if !kept && !r.w.tellsOfTurns() {
 		return r.front.Close() // the crawl begins anew, with nothing to go on behind
 	}
 	if list := r.losses.text(); list != nil {

@@ -1,6 +1,8 @@
 package collection
 
 import (
+	"cmp"
+	"errors"
 	"maps"
 	"slices"
 
@@ -20,7 +22,26 @@ func (r *repair) lose(url string) {
 // not tell, as far as that is known: the address is fetched again.
 func (r *repair) unacknowledged(u web.URL) bool {
 	standing := r.standing(u)
-	return standing == frontier.Waiting || standing == frontier.Unknown && (r.alone || !r.logLost && !r.endUnknown())
+	if standing == frontier.Unknown && r.alone {
+		r.pieces[u] = true
+		return true
+	}
+	return standing == frontier.Waiting || standing == frontier.Unknown && !r.logLost && !r.endUnknown()
+}
+
+// losePieces notes as lost the addresses of which the archive alone tells, and that no link of its pages leads to.
+func (r *repair) losePieces() error {
+	if !r.retrace.Began() {
+		return nil // seeds enter, as the crawl begins anew
+	}
+	byName := func(a, b web.URL) int { return cmp.Compare(a.String(), b.String()) }
+	for _, u := range slices.SortedFunc(maps.Keys(r.pieces), byName) {
+		if r.front.Standing(u) != frontier.Waiting && !r.tallies[hashOf(u.String())].final {
+			r.lose(u.String())
+			r.done(u)
+		}
+	}
+	return r.commit()
 }
 
 // lack notes as lost what the log tells of and the archive should hold.
@@ -72,7 +93,7 @@ func (r *repair) nameLost() error {
 	if err := r.eachWaiting(func(c *web.Candidate) { r.name(c.From) }); err != nil {
 		return err
 	}
-	if err := r.readLinks(); err != nil {
+	if err := errors.Join(r.readLinks(), r.losePieces()); err != nil {
 		return err
 	}
 	for name := range r.named {

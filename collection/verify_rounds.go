@@ -29,7 +29,13 @@ func (v *verification) verifyRounds() error {
 		}
 	}
 	if n := len(v.revisited); n > 0 {
-		v.bad(Damage{filepath.Base(v.c.KnownFile()), "", fmt.Sprintf("it does not tell which round holds the texts of %s that were as before", counted(n, "page", "pages")), v.c.remedyOf(v.c.KnownFile())}, "rounds")
+		remedy := v.c.remedyOf(v.c.KnownFile())
+		if kept, err := v.c.knownKept(); err != nil {
+			return err
+		} else if kept {
+			remedy = "an earlier round lost them before that was made: a new crawl fetches them again"
+		}
+		v.bad(Damage{filepath.Base(v.c.KnownFile()), "", fmt.Sprintf("it does not tell which round holds the texts of %s that were as before", counted(n, "page", "pages")), remedy}, "rounds")
 	}
 	for _, n := range slices.Sorted(maps.Keys(pages)) {
 		round, name := first.Round(n), fmt.Sprintf("round %d, before this one", n)

@@ -25,6 +25,14 @@ func (r *renderer) siteFile(f *web.SiteFile) error {
 	return r.robots(f.Robots)
 }
 
+// resource writes what a page asked for; without a type it is the robots.txt that refused it.
+func (r *renderer) resource(res web.Resource) error {
+	if res.Type == "" {
+		return r.robots(res.Response)
+	}
+	return r.exchange(res.Response, nil, res.Type)
+}
+
 // rendering writes what a browser made of a response, before that: what the page asked for,
 // and the document that it became. So a reader knows the document when it comes to the
 // response.
@@ -37,7 +45,7 @@ func (r *renderer) rendering(p *web.Response) error {
 		if err := r.robots(res.Robots); err != nil {
 			return err
 		}
-		if err := r.exchange(res.Response, nil, res.Type); err != nil {
+		if err := r.resource(res); err != nil {
 			return err
 		}
 	}
