@@ -151,7 +151,7 @@ type source struct {
 	tail  web.URL           // a page behind that, which counts all the same
 	twice map[uint64]string // addresses of pages that are kept of another source
 
-	visited map[uint64]bool // nil until tells is asked
+	visits map[uint64]bool // nil until tells is asked
 
 	running bool
 	stats   web.FrontierStats // the last that its log told

@@ -16,7 +16,7 @@ func (s *source) damaged(err error) error {
 
 // tells tells whether the log tells of a visit to an address.
 func (s *source) tells(url string) (bool, error) {
-	if s.visited == nil {
+	if s.visits == nil {
 		visits := map[uint64]bool{}
 		for e, err := range s.entries() {
 			if err != nil {
@@ -26,9 +26,9 @@ func (s *source) tells(url string) (bool, error) {
 				visits[hashOf(u.String())] = true
 			}
 		}
-		s.visited = visits
+		s.visits = visits
 	}
-	return s.visited[hashOf(url)], nil
+	return s.visits[hashOf(url)], nil
 }
 
 // readMarks reads up to where archive and log are acknowledged.

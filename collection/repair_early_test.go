@@ -17,13 +17,13 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// gated is a meadow in which the robots.txt of a host comes with each answer, from a path to which it led.
-type gated struct {
+// gatedMeadow is a meadow in which the robots.txt of a host comes with each answer, from a path to which it led.
+type gatedMeadow struct {
 	crawl.Fetcher
 	path string
 }
 
-func (g gated) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (g gatedMeadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	r, err := g.Fetcher.Fetch(ctx, u)
 	to, bad := web.Parse(u.Origin() + g.path)
 	if bad != nil {
@@ -49,7 +49,7 @@ func TestRepairEarly(t *testing.T) {
 	copied := func() { early = copyOf(t, whole) }
 	synctest.Test(t, func(t *testing.T) {
 		_, err := m.crawl(t, whole, StoreOptions{}, 0, func(c *crawl.Crawl) {
-			c.Fetcher = gated{c.Fetcher, "/robots.txt"}
+			c.Fetcher = gatedMeadow{c.Fetcher, "/robots.txt"}
 			c.Frontier = snapFrontier{c.Frontier, func() {
 				if early == "" && At(whole).Begun() {
 					copied()
@@ -215,7 +215,7 @@ func TestRobotsElsewhere(t *testing.T) {
 	m := &meadow{n: 60, asked: map[string]int{}}
 	dir := filepath.Join(t.TempDir(), "c")
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := m.crawl(t, dir, StoreOptions{}, 20, func(c *crawl.Crawl) { c.Fetcher = gated{c.Fetcher, "/0"} }); err != nil {
+		if _, err := m.crawl(t, dir, StoreOptions{}, 20, func(c *crawl.Crawl) { c.Fetcher = gatedMeadow{c.Fetcher, "/0"} }); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -19,7 +19,8 @@ func (r *repair) lose(url string) {
 }
 
 // unacknowledged tells whether the turn was never acknowledged of which the archive holds a piece and the log does
-// not tell, as far as that is known: the address is fetched again.
+// not tell, as far as that is known: the address is fetched again. Where the archive alone tells of the crawl, it is
+// remembered for losePieces.
 func (r *repair) unacknowledged(u web.URL) bool {
 	standing := r.standing(u)
 	if standing == frontier.Unknown && r.alone {

@@ -38,9 +38,9 @@ func (w *Worker) MayAsk(ctx context.Context, h web.Host, page bool) error {
 	}
 	n := shard.Of(h, w.plan.Shards)
 	w.mu.Lock()
-	any, held := len(w.holds) > 0, w.holds[n]
+	joined, held := len(w.holds) > 0, w.holds[n]
 	w.mu.Unlock()
-	if any && !w.member.Valid() {
+	if joined && !w.member.Valid() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
